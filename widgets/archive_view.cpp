@@ -83,6 +83,7 @@ void ArchiveMap::makeControls() {
     m_controls = new QWidget(this);
     auto* choosers = new QGridLayout(m_controls);
     choosers->setContentsMargins(4, 4, 4, 4);
+    choosers->setVerticalSpacing(2);
     auto* figures = new QHBoxLayout;
     figures->setSpacing(2 * fontMetrics().averageCharWidth());
     const auto figure = [&](const char* name, const QString& toolTip) {

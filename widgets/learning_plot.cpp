@@ -60,6 +60,7 @@ LearningPlot::LearningPlot(QWidget* parent)
     connect(&m_pace, &QTimer::timeout, this, [this] {
         if (m_curve != m_drawn) draw();
     });
+    connect(plot(), &QCustomPlot::afterLayout, this, &LearningPlot::alignTitles);
     showParts();
     updateStyle();
 }
@@ -195,11 +196,35 @@ void LearningPlot::updateAxes() {
     }
     const double span = std::max(high - low, 0.05 * high);
     valueAxis(Cost)->setRange(std::max(0.0, low - 0.06 * span), high + 0.15 * span);
+    // The label of one device goes to the side of its line that has room for it.
+    const QCPRange cost = valueAxis(Cost)->range();
+    m_oneDeviceLabel->setPositionAlignment(
+        Qt::AlignRight | (1 - cost.lower > 0.6 * cost.size() ? Qt::AlignTop : Qt::AlignBottom));
     valueAxis(Entropy)->setRange(0, entropy > 0 ? 1.1 * entropy : 1);
     valueAxis(Rate)->setRange(0, rate > 0 ? 1.1 * rate : 1);
     if (isFollowing())
         updatesAxis(Cost)->setRange(0, std::max(1.0, static_cast<double>(m_drawn->back().updates)));
     plot()->replot(QCustomPlot::rpQueuedReplot);
+}
+
+/// A title begins after the widest label of its own axis alone.
+void LearningPlot::alignTitles() {
+    constexpr int kGap = 5;
+    std::array<int, 3> width{};
+    for (const Part part : {Cost, Entropy, Rate}) {
+        const QFontMetrics metrics(valueAxis(part)->tickLabelFont());
+        for (const QString& label : valueAxis(part)->tickVectorLabels())
+            width[part] = std::max(width[part], metrics.horizontalAdvance(label));
+        if (!m_parts[part]->realVisibility()) width[part] = 0;
+    }
+    const int widest = std::ranges::max(width);
+    bool changed = false;
+    for (const Part part : {Cost, Entropy, Rate}) {
+        const int gap = kGap + widest - width[part];
+        changed |= valueAxis(part)->labelPadding() != gap;
+        valueAxis(part)->setLabelPadding(gap);
+    }
+    if (changed) plot()->replot(QCustomPlot::rpQueuedReplot);
 }
 
 void LearningPlot::showParts() {

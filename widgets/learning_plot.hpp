@@ -44,6 +44,8 @@ private:
     void makeGraphs();
     void draw();
     void showParts();
+    /// Puts the titles of the vertical axes one above the other.
+    void alignTitles();
     void updateAxes() override;
     void updateStyle() override;
     void showValueAt(QPoint position) override;

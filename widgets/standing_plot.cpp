@@ -59,38 +59,51 @@ void StandingPlot::draw() {
     }
     if (!std::isfinite(least_s)) least_s = m_oneDevice_s.value_or(1);
     const double most_s = least_s * kRelevantFactor;
-    double end_s = m_oneDevice_s && *m_oneDevice_s < most_s ? *m_oneDevice_s : least_s;
+    double begin_s = least_s, end_s = least_s;
     for (const StandingBar& bar : m_bars) {
-        if (bar.fits())
-            end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
+        if (bar.fits()) {
+            const double half_s = bar.half_width_95_s.value_or(0);
+            begin_s = std::min(begin_s, bar.mean_s - half_s);
+            end_s = std::max(end_s, std::min(most_s, bar.mean_s + half_s));
+        }
         for (const double score_s : bar.scores_s) end_s = std::max(end_s, std::min(most_s, score_s));
     }
+    // One device is shown unless that would compress the differences too much.
+    const double span_s = std::max(end_s - begin_s, 0.01 * end_s);
+    const bool showsOneDevice = m_oneDevice_s && *m_oneDevice_s <= end_s + span_s;
+    if (showsOneDevice) {
+        begin_s = std::min(begin_s, *m_oneDevice_s);
+        end_s = std::max(end_s, *m_oneDevice_s);
+    }
+    const double margin_s = 0.06 * std::max(end_s - begin_s, 0.01 * end_s);
     const TimeUnit unit = timeUnitFor(end_s);
     const auto count = static_cast<double>(m_bars.size());
 
     QCPAxis *names = m_plot->yAxis, *times = m_plot->xAxis;
+    const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
     const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-    auto* bars = new QCPBars(names, times);
+    auto* means = new QCPGraph(names, times);
     auto* intervals = new QCPErrorBars(names, times);
-    auto* dots = new QCPGraph(names, times);
-    // In ascending order of place: QCPErrorBars matches intervals to bars by their sorted order.
+    // In ascending order of place: QCPErrorBars matches intervals to means by their sorted order.
     for (std::size_t i = m_bars.size(); i-- > 0;) {
         const StandingBar& bar = m_bars[i];
         const double place = count - static_cast<double>(i);
         ticker->addTick(place, bar.title);
-        bars->addData(place, bar.fits() ? bar.mean_s * unit.per_second : 0);
-        intervals->addData(bar.fits() ? bar.half_width_95_s.value_or(0) * unit.per_second : 0);
+        if (bar.fits()) {
+            means->addData(place, bar.mean_s * unit.per_second);
+            intervals->addData(bar.half_width_95_s.value_or(0) * unit.per_second);
+        }
+        auto* dots = new QCPGraph(names, times);
         for (const double score_s : bar.scores_s) dots->addData(place, score_s * unit.per_second);
+        dots->setLineStyle(QCPGraph::lsNone);
+        const QColor color = bar.color.isValid() ? bar.color : runColor(0, base);
+        dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(base, 1), QBrush(color), 8));
     }
-    const QColor color = runColor(0, palette().color(QPalette::Base)), text = palette().color(QPalette::Text);
-    bars->setWidth(0.6);
-    bars->setPen(Qt::NoPen);
-    bars->setBrush(mixedColor(palette().color(QPalette::Base), color, 0.55F));
-    intervals->setDataPlottable(bars);
+    means->setLineStyle(QCPGraph::lsNone);
+    means->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDiamond, QPen(text, 1.5), Qt::NoBrush, 11));
+    intervals->setDataPlottable(means);
     intervals->setPen(QPen(text, 1.5));
     intervals->setWhiskerWidth(9);
-    dots->setLineStyle(QCPGraph::lsNone);
-    dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(text, 1), QBrush(color), 6));
 
     names->setTicker(ticker);
     names->setTickLength(0);
@@ -98,8 +111,9 @@ void StandingPlot::draw() {
     names->grid()->setVisible(false);
     names->setRange(0.4, count + 0.6);
     setAxisTitle(*times, m_objective, unit.name);
-    times->setRange(0, end_s * unit.per_second * 1.04);
-    // A bar that is cut off is labelled with its value, a missing bar with the reason.
+    times->setRange(std::max(0.0, begin_s - margin_s) * unit.per_second,
+                    (end_s + margin_s) * unit.per_second);
+    // A mean that is out of range is labelled with its value, a missing one with the reason.
     for (std::size_t i = 0; i < m_bars.size(); ++i) {
         const StandingBar& bar = m_bars[i];
         if (bar.fits() && bar.mean_s <= times->range().upper / unit.per_second) continue;
@@ -111,10 +125,11 @@ void StandingPlot::draw() {
         label->setColor(bar.fits() ? text : warningColor(palette()));
         label->setFont(m_plot->font());
         label->setPositionAlignment(Qt::AlignVCenter | (bar.fits() ? Qt::AlignRight : Qt::AlignLeft));
-        label->position->setCoords(bar.fits() ? times->range().upper : 0, count - static_cast<double>(i));
+        label->position->setCoords(bar.fits() ? times->range().upper : times->range().lower,
+                                   count - static_cast<double>(i));
         label->setPadding(QMargins(4, 0, 4, 0));
     }
-    if (m_oneDevice_s && *m_oneDevice_s <= end_s) {
+    if (showsOneDevice) {
         auto* line = new QCPItemStraightLine(m_plot);
         line->setPen(QPen(text, 1, Qt::DashLine));
         line->point1->setCoords(*m_oneDevice_s * unit.per_second, 0);

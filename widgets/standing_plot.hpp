@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <QColor>
 #include <QWidget>
 
 class QCustomPlot;
@@ -19,11 +20,13 @@ struct StandingBar {
     std::vector<double> scores_s;           ///< one per search whose placement fits the memory
     std::size_t searches = 1;  ///< all; if some do not fit, the mean contains penalties and is not drawn
 
+    QColor color{};  ///< invalid: that of the first series
+
     bool fits() const { return scores_s.size() == searches; }
 };
 
-/// Mean objective values as bars from zero with their 95 % intervals, each search as a dot. Bars far above
-/// the best are cut off and labelled with their value.
+/// Mean objective values as diamonds with their 95 % intervals, each search as a dot. The axis begins near
+/// the best, so that small differences show; means far above the best are labelled with their value.
 class StandingPlot : public QWidget {
     Q_OBJECT
 public:

@@ -18,6 +18,8 @@
 #include <QKeyEvent>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "app/window/budget_box.hpp"
@@ -69,7 +71,7 @@ namespace {
 
 constexpr int kRoomSettlesMs = 150;
 /// Distributions and archives with their controls cannot be read in less.
-constexpr int kReadableHeight = 340;
+constexpr int kReadableHeight = 400;
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
@@ -115,6 +117,7 @@ MainWindow::~MainWindow() {
     delete m_calibration;
     delete m_machineEditor;
     delete m_drag;
+    if (m_compare != nullptr) m_compare->disconnect(this);
     delete m_compare;
     delete m_learning;
     m_document.reset();
@@ -670,12 +673,27 @@ void MainWindow::openCompare() {
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
         connect(m_compare, &CompareWindow::resultsChanged, this,
                 [this] { m_cdf->setComparison(m_compare->cdf()); });
+        m_toComparison = new QToolButton;
+        m_toComparison->setObjectName(QStringLiteral("toComparison"));
+        m_toComparison->setToolTip(tr("Open the window of the comparison, which goes on"));
+        m_toComparison->hide();
+        statusBar()->addPermanentWidget(m_toComparison);
+        connect(m_toComparison, &QToolButton::clicked, this, &MainWindow::openCompare);
+        connect(m_compare, &CompareWindow::stateChanged, this, &MainWindow::showComparison);
     }
     m_compare->show();
-    const Budget& budget = m_bars->budget();
-    m_compare->prepare(static_cast<int>(budget.is_counted() ? budget.evaluations : Budget().evaluations));
+    m_compare->prepare();
     m_compare->raise();
     m_compare->activateWindow();
+}
+
+void MainWindow::showComparison() {
+    const ComparisonRun* run = m_compare->run();
+    m_toComparison->setVisible(m_compare->isRunning() && !m_compare->isVisible());
+    if (run != nullptr)
+        m_toComparison->setText(tr("Comparison: %L1 of %L2 searches")
+                                    .arg(run->finishedSearches())
+                                    .arg(run->request().searches()));
 }
 
 void MainWindow::findOps(const QString& what) {

@@ -18,6 +18,7 @@
 
 class QDockWidget;
 class QStackedWidget;
+class QToolButton;
 
 namespace placewright {
 
@@ -202,6 +203,8 @@ private:
     void openPair();
     /// Marks in the graph what A has elsewhere, and says how A differs.
     void showPinned();
+    /// Shows the way back to a comparison that runs in a closed window.
+    void showComparison();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
     /// Shows the start page, or the graph.
@@ -256,8 +259,9 @@ private:
     bool m_isOffered = false;  ///< whether the start page offers this computer
     OpDrag* m_drag = nullptr;
     PinnedPlacement* m_pinned = nullptr;
-    PairWindow* m_pair = nullptr;        ///< null until it is opened first
-    CompareWindow* m_compare = nullptr;  ///< null until it is opened first
+    PairWindow* m_pair = nullptr;           ///< null until it is opened first
+    CompareWindow* m_compare = nullptr;     ///< null until it is opened first
+    QToolButton* m_toComparison = nullptr;  ///< seen while a comparison runs in a closed window
     Learning* m_learning = nullptr;
     double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then
     QPointer<ProfileDialog> m_profile;  ///< null while it is closed

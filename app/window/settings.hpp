@@ -44,6 +44,7 @@ inline const Setting<QString> budget{"budget", QStringLiteral("30 s")};  ///< bu
 inline const Setting<QString> machine{"machine"};                        ///< file or name of a shipped one
 inline const Setting<QStringList> curveChecks{"curveChecks"};            ///< what is on in the plot of curves
 inline const Setting<int> curveAgainst{"curveAgainst", 0};               ///< its horizontal axis
+inline const Setting<int> comparedEvaluations{"comparedEvaluations", 20'000};  ///< of each search
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};       ///< the number of a GraphDirection

@@ -43,6 +43,31 @@ class TestLearningPlot : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void titlesAreAlignedAndOneDeviceIsNotCutOff() {
+        LearningPlot learning;
+        showAt(learning, {500, 400});
+        auto points = *training(3);
+        for (TrainingPoint& point : points) point.learning_rate *= 1e-3;  // labels of other widths
+        learning.setCurve(std::make_shared<const std::vector<TrainingPoint>>(std::move(points)));
+        QCustomPlot& plot = *learning.plot();
+        const auto reach = [&](int part) {
+            const QCPAxis& axis = *plot.axisRect(part)->axis(QCPAxis::atLeft);
+            int widest = 0;
+            for (const QString& label : axis.tickVectorLabels())
+                widest = std::max(widest, QFontMetrics(axis.tickLabelFont()).horizontalAdvance(label));
+            return widest + axis.labelPadding();
+        };
+        QTRY_VERIFY(reach(0) == reach(1) && reach(1) == reach(2));
+        const QCPItemText* label = nullptr;
+        for (int i = 0; i < plot.itemCount(); ++i) {
+            if (auto* text = qobject_cast<QCPItemText*>(plot.item(i)); text && text->text() == "one device")
+                label = text;
+        }
+        QVERIFY(label != nullptr);
+        QVERIFY(label->topLeft->pixelPosition().y() >= plot.axisRect(0)->top());
+        QVERIFY(label->bottomLeft->pixelPosition().y() <= plot.axisRect(0)->bottom());
+    }
+
     void learningIsDrawnWithTheSpreadOverTheWorkers() {
         LearningPlot learning;
         showAt(learning, {500, 500});

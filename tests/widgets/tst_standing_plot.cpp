@@ -30,14 +30,26 @@ private Q_SLOTS:
         QVERIFY(plot.plot()->xAxis->range().upper < 20);
     }
 
+    void smallDifferencesShow() {
+        StandingPlot plot;
+        plot.setBars({{"a", 0.0780, {}, {0.0780}}, {"b", 0.0783, {}, {0.0783}}}, 0.2, "Step time");
+        const QCPRange range = plot.plot()->xAxis->range();
+        QVERIFY(range.lower > 77 && range.upper < 79);
+        // One device is shown where that does not compress the differences.
+        QCOMPARE(labelsOf(plot), QStringList());
+        plot.setBars({{"a", 0.0780, {}, {0.0780}}, {"b", 0.0783, {}, {0.0783}}}, 0.0785, "Step time");
+        QCOMPARE(labelsOf(plot), QStringList{"one device"});
+        QVERIFY(plot.plot()->xAxis->range().upper > 78.5);
+    }
+
     void barsOfWhatDoesNotFitAreNotDrawn() {
         StandingPlot plot;
         plot.setBars({{"fits", 2, {}, {1, 3}, 2}, {"one", 500, 400, {1}, 3}, {"none", 1e6, {}, {}, 2}}, {},
                      "Step time");
         QCOMPARE(labelsOf(plot), QStringList({"1 of 3 fit", "does not fit"}));
-        auto* bars = qobject_cast<QCPBars*>(plot.plot()->plottable(0));
-        QCOMPARE(bars->data()->at(2)->value, 2.0);
-        for (const int at : {0, 1}) QCOMPARE(bars->data()->at(at)->value, 0.0);
+        auto* means = qobject_cast<QCPGraph*>(plot.plot()->plottable(0));
+        QCOMPARE(means->data()->size(), 1);
+        QCOMPARE(means->data()->at(0)->value, 2.0);
         QVERIFY(plot.plot()->xAxis->range().upper < 4);
     }
 };

@@ -12,12 +12,14 @@
 #include <QListWidget>
 #include <QMessageBox>
 #include <QPushButton>
+#include <QSettings>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QUndoStack>
 
@@ -28,6 +30,7 @@
 #include "tests/support/window.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/qcustomplot_header.hpp"
+#include "widgets/seed_curves.hpp"
 #include "widgets/standing_plot.hpp"
 
 using namespace placewright;
@@ -146,7 +149,7 @@ private Q_SLOTS:
         const double above = whole_percent(all[1].best_s / tightest_bound(compared).value_s - 1);
         QCOMPARE(rows[1]->text(7), QStringLiteral("%1 %").arg(above, 0, 'f', 0));
         auto* plot = compare->findChild<StandingPlot*>()->plot();
-        auto* bars = qobject_cast<QCPBars*>(plot->plottable(0));
+        auto* bars = qobject_cast<QCPGraph*>(plot->plottable(0));
         QVERIFY(bars != nullptr);
         QCOMPARE(bars->data()->size(), 2);
         auto* intervals = qobject_cast<QCPErrorBars*>(plot->plottable(1));
@@ -303,6 +306,121 @@ private Q_SLOTS:
         QVERIFY(!closeAnd(QMessageBox::Cancel));
         QCOMPARE(asked.size(), 3);
         QVERIFY2(asked[2].startsWith("Export 4 unsaved searches"), qPrintable(asked[2]));
+    }
+
+    void aNewComparisonAsksForTheSearchesOfTheLast() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"random"});
+        type(compare, "seeds", 2);
+        type(compare, "evaluations", 20);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        const ComparisonRun* first = compare->run();
+        QStringList asked;
+        const auto startAnd = [&](QMessageBox::StandardButton answer) {
+            QTimer::singleShot(50, this, [&asked, answer] {
+                auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                if (question == nullptr) return;
+                asked << question->text();
+                question->button(answer)->click();
+            });
+            clickStart(compare);
+        };
+        startAnd(QMessageBox::Cancel);
+        QCOMPARE(asked, QStringList{"Export 2 unsaved searches?"});
+        QCOMPARE(compare->run(), first);
+        QCOMPARE(compare->run()->finishedSearches(), std::size_t{2});
+        type(compare, "seeds", 3);
+        startAnd(QMessageBox::Discard);
+        QVERIFY(ends(compare));
+        QCOMPARE(asked.size(), 2);
+        QCOMPARE(compare->run()->finishedSearches(), std::size_t{3});
+    }
+
+    void aClosedWindowHasAWayBackWhileItCompares() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"random"});
+        type(compare, "seeds", 1);
+        type(compare, "evaluations", 1'000'000'000);
+        clickStart(compare);
+        auto* back = shown.window.findChild<QToolButton*>("toComparison");
+        QVERIFY(!back->isVisible());
+        QVERIFY(compare->close());
+        QVERIFY(back->isVisible());
+        QTRY_COMPARE(back->text(), QString("Comparison: 0 of 1 searches"));
+        // Quitting asks, though nothing would be lost yet.
+        QStringList asked;
+        QTimer::singleShot(50, this, [&asked] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr) return;
+            asked << question->text();
+            question->button(QMessageBox::Cancel)->click();
+        });
+        QVERIFY(!shown.window.close());
+        QCOMPARE(asked, QStringList{"Stop the comparison?"});
+        QTest::mouseClick(back, Qt::LeftButton);
+        QVERIFY(compare->isVisible() && !back->isVisible());
+        QVERIFY(compare->isRunning());
+        QVERIFY(compare->close());
+        QVERIFY(back->isVisible());
+        QTest::mouseClick(back, Qt::LeftButton);
+        clickStart(compare);  // stops it
+        QVERIFY(ends(compare));
+        QVERIFY(compare->close());
+        QVERIFY(!back->isVisible());
+    }
+
+    void learningCurvesHaveBandsOverTheSeeds() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"random", "hill-climbing"});
+        type(compare, "seeds", 3);
+        type(compare, "evaluations", 200);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        // Nothing is selected that the user did not select; the first case is plotted all the same.
+        auto* table = control<QTreeWidget>(compare, "standings");
+        QVERIFY(table->currentItem() == nullptr);
+        QVERIFY(!control<QPushButton>(compare, "showPlacement")->isEnabled());
+        QVERIFY2(rowsOf(table->topLevelItem(0))[1]->text(4).contains("/3 seeds"),
+                 qPrintable(rowsOf(table->topLevelItem(0))[1]->text(4)));
+        auto* tabs = control<QTabWidget>(compare, "plots");
+        QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(2).center());
+        QCustomPlot* plot = compare->findChild<SeedCurves*>()->plot();
+        QVERIFY(plot->isVisible());
+        QCOMPARE(plot->graphCount(), 6);
+        const auto& compared = compare->run()->cases().at(0)->compared;
+        const double unit = plot->graph(0)->data()->at(0)->value / [&] {
+            double worst = 0;
+            for (const ComparedRun& run : compared.runs) {
+                if (run.contestant != compared.all_standings()[0].contestant) continue;
+                worst = std::max(worst, run.progress.curve->front().best_s);
+            }
+            return worst;
+        }();
+        for (int i = 0; i < 2; ++i) {
+            std::vector<double> ends_s;
+            for (const ComparedRun& run : compared.runs) {
+                if (run.contestant == compared.all_standings()[static_cast<std::size_t>(i)].contestant)
+                    ends_s.push_back(run.progress.best.value_s);
+            }
+            QCOMPARE(ends_s.size(), std::size_t{3});
+            const auto last = [&](int graph) {
+                const auto data = plot->graph(3 * i + graph)->data();
+                return data->at(data->size() - 1)->value / unit;
+            };
+            std::ranges::sort(ends_s);
+            QVERIFY(std::abs(last(0) / ends_s[2] - 1) < 1e-9);
+            QVERIFY(std::abs(last(1) / ends_s[0] - 1) < 1e-9);
+            QVERIFY(std::abs(last(2) / ends_s[1] - 1) < 1e-9);
+        }
+        // Its budget is its own, and remembered.
+        QCOMPARE(QSettings().value("comparedEvaluations").toInt(), 200);
     }
 
     void onlyWhatNoTableHasIsUnsaved() {

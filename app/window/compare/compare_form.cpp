@@ -14,6 +14,7 @@
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/option_text.hpp"
+#include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/shipped.hpp"
@@ -151,9 +152,9 @@ QWidget* CompareWindow::makeForm() {
     return form;
 }
 
-void CompareWindow::prepare(int evaluations) {
+void CompareWindow::prepare() {
     if (m_run) return;
-    m_evaluations->setValue(evaluations);
+    m_evaluations->setValue(settings::comparedEvaluations.get());
     if (!m_document->isOpen()) return;
     check(m_networks, toQString(m_document->problem()->graph->name()),
           nameOf(m_document->networkFile(), shipped_networks()));

@@ -28,6 +28,7 @@ struct CdfData;
 class CdfPlot;
 class Document;
 class Gallery;
+class SeedCurves;
 class StandingPlot;
 
 /// Window that compares algorithms on networks and machines: settings on the left, results so far on the
@@ -40,9 +41,9 @@ public:
                   const Gallery& gallery, QWidget* parent = nullptr);
     ~CompareWindow() override;
 
-    /// Checks the document's network and machine and sets the evaluations, unless a comparison was started
-    /// before.
-    void prepare(int evaluations);
+    /// Checks the document's network and machine, unless a comparison was started before. The evaluations are
+    /// those of the last comparison.
+    void prepare();
     const ComparisonRun* run() const { return m_run.get(); }
     bool isRunning() const;
     /// The best placement of a comparison, for the open network and machine.
@@ -54,9 +55,9 @@ public:
     /// Returns the best placement of all algorithms; nothing if they were not compared on the open network
     /// and machine.
     std::optional<Found> bestOfOpen() const;
-    /// Asks, before the window is destroyed, whether to export or discard unsaved results; false if the user
-    /// cancels. Finished searches on the open network and machine do not count: bestOfOpen() returns their
-    /// placement.
+    /// Asks, before the window is destroyed, whether to export or discard unsaved results and to stop a
+    /// comparison; false if the user cancels. Finished searches on the open network and machine do not count:
+    /// bestOfOpen() returns their placement.
     bool mayClose();
     /// Returns the distribution of each algorithm over networks, machines and seeds, of the searches that
     /// have ended.
@@ -65,8 +66,14 @@ public:
 Q_SIGNALS:
     /// Searches have ended, or a new comparison has started.
     void resultsChanged();
+    /// A comparison went on or ended, or the window was opened or closed.
+    void stateChanged();
     /// The user chose the best placement of an algorithm on the open network and machine.
     void placementChosen(const placewright::Placement& placement, const QString& title);
+
+protected:
+    void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
 
 private:
     /// A row of the table.
@@ -88,6 +95,12 @@ private:
     /// Updates the form: what is enabled, the start button and the number of searches.
     void showRequest();
     void startOrStop();
+    /// Finished searches that are in no table.
+    std::size_t unsavedSearches() const;
+    /// Asks whether to export them; false if the user cancels.
+    bool mayDrop(const QString& consequence);
+    /// Colour of an algorithm in all plots.
+    QColor colorOf(std::size_t contestant) const;
     /// Updates the progress bar and the status line.
     void showProgress();
     void showRows();
@@ -103,7 +116,7 @@ private:
     bool exportTable(const QString& suggestion,
                      const std::function<std::string(const std::vector<ComparedCase>&)>& write);
     std::optional<Entry> currentEntry() const;
-    /// The case of the current row; nullptr if no algorithm's row is current.
+    /// The case of the current row, else the first with results; nullptr if there is none.
     const CaseOnItsWay* currentCase() const;
     /// The best run of the current row; nullptr unless its case is open in the document.
     const ComparedRun* showable() const;
@@ -126,6 +139,7 @@ private:
     QTreeWidget* m_table = nullptr;
     StandingPlot* m_plot = nullptr;
     CdfPlot* m_cdf = nullptr;
+    SeedCurves* m_curves = nullptr;
     QComboBox *m_first = nullptr, *m_second = nullptr;
     std::vector<std::shared_ptr<const CaseOnItsWay>> m_shownCases;  ///< cases that the table shows
     QVariant m_firstChosen,
