@@ -64,10 +64,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     }
     updateMinimap();
     applyFit();
-    if (m_fit == Fit::kept) {
-        if (anchor->zooms) zoomTo({anchor->op});
-        panToShow(static_cast<std::uint32_t>(nodeOf(anchor->op)));
-    }
+    if (m_fit == Fit::kept) panToShow(static_cast<std::uint32_t>(nodeOf(anchor->op)));
     redraw();
 }
 
@@ -225,6 +222,17 @@ void GraphView::setView(double scale, QPointF translation) {
     m_view = view;
     updateMinimap();
     update();
+    Q_EMIT zoomChanged();
+}
+
+GraphZoom GraphView::zoom() const {
+    return {m_view.m11(), m_view.inverted().map(QRectF(rect()).center()), isFitted()};
+}
+
+void GraphView::setZoom(const GraphZoom& zoom) {
+    if (zoom.fitted) return fit();
+    m_fit = Fit::kept;
+    setView(zoom.scale, QRectF(rect()).center() - zoom.centre * zoom.scale);
 }
 
 QSizeF GraphView::roomForWhole() const {
@@ -421,12 +429,12 @@ bool GraphView::openRound(OpId op) {
     for (std::uint32_t module = tree.scope_of[op]; module != ScopeTree::kRoot;
          module = tree.scopes[module].parent)
         paths.prepend(QString::fromStdString(tree.scopes[module].path));
-    requestModules(paths, true, op, true);
+    requestModules(paths, true, op);
     return true;
 }
 
-void GraphView::requestModules(const QStringList& paths, bool open, OpId stays, bool zooms) {
-    m_anchor = Anchor{stays, positionOf(stays), zooms};
+void GraphView::requestModules(const QStringList& paths, bool open, OpId stays) {
+    m_anchor = Anchor{stays, positionOf(stays)};
     Q_EMIT modulesRequested(paths, open);
 }
 

@@ -53,6 +53,11 @@ void SelectionPanel::clear() {
     setText(QString());
 }
 
+void SelectionPanel::showText(const QString& html) {
+    m_ops.clear();
+    setText(html);
+}
+
 void SelectionPanel::setText(const QString& html) {
     // While a search runs the same text is set repeatedly; setting it again would lose the text selection and
     // scroll to the top.

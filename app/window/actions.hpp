@@ -55,6 +55,8 @@ enum class ActionId {
     directionRight,
     directionDown,
     zoomToSelection,
+    viewBack,
+    viewForward,
     openModule,
     closeModule,
     closeAllModules,
