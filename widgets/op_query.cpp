@@ -75,10 +75,6 @@ void OpQuery::add(const QString& word, bool regex) {
     m_parts.push_back(std::move(part));
 }
 
-bool OpQuery::isOfPlacement() const {
-    return std::ranges::any_of(m_parts, [](const Part& part) { return part.field >= Field::device; });
-}
-
 OpQuery::Found OpQuery::find(const Problem& problem, const std::vector<DeviceId>& devices,
                              const TimelineData* timeline) const {
     Found found;

@@ -27,8 +27,6 @@ public:
     bool isEmpty() const { return m_parts.empty() && m_error.isEmpty(); }
     /// What cannot be understood; such a query finds nothing.
     const QString& error() const { return m_error; }
-    /// Whether the answer depends on the placement.
-    bool isOfPlacement() const;
 
     struct Found {
         OpList ops;

@@ -92,8 +92,6 @@ private Q_SLOTS:
         QVERIFY(OpQuery(QStringLiteral(">fast"), false).error().contains(QStringLiteral(">fast")));
         QVERIFY(OpQuery(QStringLiteral("conv("), true).find(*m_problem, m_devices, nullptr).ops.empty());
         QVERIFY(OpQuery(QStringLiteral("  "), false).isEmpty());
-        QVERIFY(OpQuery(QStringLiteral("device:gpu:1"), false).isOfPlacement());
-        QVERIFY(!OpQuery(QStringLiteral("conv"), false).isOfPlacement());
     }
 
     void sharesAddUp() {
