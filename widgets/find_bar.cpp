@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QTimer>
 #include <QToolButton>
 
@@ -20,12 +21,19 @@ constexpr int kPauseMs = 120;
 FindBar::FindBar(QWidget* parent)
     : QWidget(parent), m_edit(new QLineEdit(this)), m_count(new QLabel(this)), m_pause(new QTimer(this)) {
     setAccessibleName(tr("Find ops"));
-    m_edit->setPlaceholderText(tr("Find by name, kind or scope"));
+    m_edit->setPlaceholderText(tr("Find ops: conv kind:relu device:gpu:1 >10ms"));
     m_edit->setAccessibleName(tr("Text to find"));
-    m_edit->setToolTip(tr("Enter: next match, Shift+Enter: previous match, Escape: close"));
+    m_edit->setToolTip(
+        tr("<qt>Words are found in kinds and names of ops, else in modules. Filters: kind: name: module: "
+           "device: &gt;10ms &lt;2us. All of them must hold.<br>Enter: next match, Shift+Enter: previous "
+           "match, Escape: close</qt>"));
     m_edit->setClearButtonEnabled(true);
     m_count->setAccessibleName(tr("Matches"));
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(tr("%1 of %2").arg(8888).arg(8888)));
+
+    m_detail = new QLabel(this);
+    m_detail->setAccessibleName(tr("What is found"));
+    m_detail->setTextFormat(Qt::PlainText);
 
     const auto button = [&](const QString& icon, const QString& name, const QString& toolTip, auto action) {
         auto* added = new QToolButton(this);
@@ -42,10 +50,33 @@ FindBar::FindBar(QWidget* parent)
                     [this] { step(1); });
     auto* close = button(QStringLiteral("x"), tr("Close"), tr("Close (Escape)"), [this] { dismiss(); });
 
+    m_regex = new QToolButton(this);
+    m_regex->setText(QStringLiteral(".*"));
+    m_regex->setCheckable(true);
+    m_regex->setAutoRaise(true);
+    m_regex->setAccessibleName(tr("Regular expression"));
+    m_regex->setToolTip(tr("Words are regular expressions: conv[12]$, branch(1x1|pool)"));
+    connect(m_regex, &QToolButton::toggled, this, [this] {
+        m_pause->stop();
+        Q_EMIT textChanged(m_edit->text());
+    });
+    m_filters = new QMenu(this);
+    auto* filter = new QToolButton(this);
+    filter->setText(tr("Filter"));
+    filter->setAutoRaise(true);
+    filter->setPopupMode(QToolButton::InstantPopup);
+    filter->setMenu(m_filters);
+    filter->setAccessibleName(tr("Filter"));
+    filter->setToolTip(tr("Insert a filter by kind, device, module or duration"));
+    setChoices({}, {});
+
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 3, 6, 3);
     row->addWidget(m_edit, 1);
+    row->addWidget(filter);
+    row->addWidget(m_regex);
     row->addWidget(m_count);
+    row->addWidget(m_detail);
     row->addWidget(m_previous);
     row->addWidget(m_next);
     row->addWidget(close);
@@ -64,8 +95,44 @@ void FindBar::open() {
     if (!m_edit->text().isEmpty()) m_pause->start();  // search again for the text of last time
 }
 
-void FindBar::setMatchCount(int current, int count) {
+bool FindBar::isRegex() const {
+    return m_regex->isChecked();
+}
+
+void FindBar::setChoices(const QStringList& kinds, const QStringList& devices) {
+    m_filters->clear();
+    const auto add = [this](QMenu* menu, const QString& filter) {
+        menu->addAction(filter, this, [this, filter] { insert(filter); });
+    };
+    const auto list = [&](const QString& title, const QString& prefix, const QStringList& choices) {
+        if (choices.isEmpty()) return;
+        QMenu* menu = m_filters->addMenu(title);
+        for (const QString& choice : choices) add(menu, prefix + choice);
+    };
+    list(tr("&Kind"), QStringLiteral("kind:"), kinds);
+    list(tr("&Device"), QStringLiteral("device:"), devices);
+    QMenu* durations = m_filters->addMenu(tr("D&uration"));
+    for (const char* duration : {">10us", ">100us", ">1ms", ">10ms", "<10us", "<100us", "<1ms"})
+        add(durations, QLatin1String(duration));
+    for (const char* field : {"name:", "module:"}) add(m_filters, QLatin1String(field));
+}
+
+/// Appends a filter to the text; one of the same field is replaced.
+void FindBar::insert(const QString& filter) {
+    QStringList words = m_edit->text().split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    const auto colon = filter.indexOf(QLatin1Char(':'));
+    const QString field = colon < 0 ? filter.left(1) : filter.left(colon + 1);
+    words.removeIf([&](const QString& word) { return word.startsWith(field); });
+    words << filter;
+    const bool ends = colon != filter.size() - 1;  // a field without a text waits for it
+    m_edit->setText(words.join(QLatin1Char(' ')) + (ends ? QStringLiteral(" ") : QString()));
+    m_edit->setFocus();
+}
+
+void FindBar::setMatchCount(int current, int count, const QString& detail) {
     const bool searching = !m_edit->text().isEmpty();
+    m_detail->setText(searching ? detail : QString());
+    m_detail->setVisible(!m_detail->text().isEmpty());
     if (!searching) {
         m_count->clear();
     } else if (count == 0) {

@@ -64,10 +64,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     }
     updateMinimap();
     applyFit();
-    if (m_fit == Fit::kept) {
-        if (anchor->zooms) zoomTo({anchor->op});
-        panToShow(static_cast<std::uint32_t>(nodeOf(anchor->op)));
-    }
+    if (m_fit == Fit::kept) panToShow(static_cast<std::uint32_t>(nodeOf(anchor->op)));
     redraw();
 }
 
@@ -236,7 +233,17 @@ void GraphView::setView(double scale, QPointF translation) {
     m_view = view;
     updateMinimap();
     update();
-    if (m_fit == Fit::kept) Q_EMIT viewMoved(scale, view.inverted().map(QRectF(rect()).center()));
+    Q_EMIT zoomChanged();
+}
+
+GraphZoom GraphView::zoom() const {
+    return {m_view.m11(), m_view.inverted().map(QRectF(rect()).center()), isFitted()};
+}
+
+void GraphView::setZoom(const GraphZoom& zoom) {
+    if (zoom.fitted) return fit();
+    m_fit = Fit::kept;
+    setView(zoom.scale, QRectF(rect()).center() - zoom.centre * zoom.scale);
 }
 
 QSizeF GraphView::roomForWhole() const {
@@ -269,12 +276,6 @@ void GraphView::zoomTo(const OpList& ops) {
                        std::max(beside.height() - 4 * kFitMargin, 20.0));
     const double scale = std::min(fittingScale(area.size(), inner), 1.75);
     setView(scale, room(scale).center() - area.center() * scale);
-}
-
-void GraphView::showAt(double scale, QPointF centre) {
-    if (!m_scene) return;
-    m_fit = Fit::kept;
-    setView(scale, QRectF(rect()).center() - centre * scale);
 }
 
 void GraphView::reveal(const OpList& ops) {
@@ -439,12 +440,12 @@ bool GraphView::openRound(OpId op) {
     for (std::uint32_t module = tree.scope_of[op]; module != ScopeTree::kRoot;
          module = tree.scopes[module].parent)
         paths.prepend(QString::fromStdString(tree.scopes[module].path));
-    requestModules(paths, true, op, true);
+    requestModules(paths, true, op);
     return true;
 }
 
-void GraphView::requestModules(const QStringList& paths, bool open, OpId stays, bool zooms) {
-    m_anchor = Anchor{stays, positionOf(stays), zooms};
+void GraphView::requestModules(const QStringList& paths, bool open, OpId stays) {
+    m_anchor = Anchor{stays, positionOf(stays)};
     Q_EMIT modulesRequested(paths, open);
 }
 

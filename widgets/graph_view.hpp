@@ -14,6 +14,15 @@ namespace placewright {
 
 class GraphMinimap;
 
+/// What a view shows of its graph.
+struct GraphZoom {
+    double scale = 1;
+    QPointF centre;      ///< of the view, in the scene
+    bool fitted = true;  ///< the whole graph is shown, whatever the size of the view
+
+    bool operator==(const GraphZoom&) const = default;
+};
+
 /// Draws a graph coloured by device on one batch-painting canvas, with pan, zoom, hover and selection, and
 /// with a minimap while the graph does not fit into the view. By itself it changes nothing but the view and
 /// the selection.
@@ -45,6 +54,8 @@ public:
     void setMarked(const OpList& ops);
 
     void fit();
+    GraphZoom zoom() const;
+    void setZoom(const GraphZoom& zoom);
     /// Whether the whole graph is shown, and stays so when the view is resized.
     bool isFitted() const { return m_fit == Fit::whole; }
     /// The part of the view that a fitted graph may fill.
@@ -54,8 +65,6 @@ public:
     void reveal(const OpList& ops);
     void zoomBy(double factor, QPointF at);
     double scale() const { return m_view.m11(); }
-    /// Shows this point of the scene in the middle of the view.
-    void showAt(double scale, QPointF centre);
     QPointF toView(QPointF scenePoint) const { return m_view.map(scenePoint); }
     /// Centre of an op's node in view coordinates.
     QPointF positionOf(OpId op) const;
@@ -64,8 +73,8 @@ public:
 
     /// Requests a scene in which the selected modules are open.
     void openSelectedModules();
-    /// Requests a scene in which all modules around `op` are open, and zooms to the op then. Returns false,
-    /// without a request, if the op already has a node of its own.
+    /// Requests a scene in which all modules around `op` are open, and scrolls the op into view then. Returns
+    /// false, without a request, if the op already has a node of its own.
     bool openRound(OpId op);
     /// Requests a scene in which the innermost modules around the selected nodes are closed.
     void closeSelectedModules();
@@ -81,10 +90,10 @@ Q_SIGNALS:
     /// The user wants these modules opened (`open`; `paths` from the outermost inwards), or each drawn as one
     /// closed node.
     void modulesRequested(const QStringList& paths, bool open);
-    /// The user panned or zoomed to this point of the scene in the middle of the view.
-    void viewMoved(double scale, QPointF centre);
     /// The whole graph is to be shown in another room than before: the view was resized, or fitted again.
     void roomChanged();
+    /// Scale or translation has changed.
+    void zoomChanged();
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -166,7 +175,7 @@ private:
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
     void openModules(const std::vector<std::uint32_t>& nodes);
-    void requestModules(const QStringList& paths, bool open, OpId stays, bool zooms = false);
+    void requestModules(const QStringList& paths, bool open, OpId stays);
     void hover(int node);
     void selectNeighbour(int key);
     bool startDrag(QPoint global);
@@ -204,8 +213,7 @@ private:
     std::vector<std::vector<Share>> m_shares;  ///< by node, largest first; empty for ops
     struct Anchor {
         OpId op;
-        QPointF position;    ///< in the view
-        bool zooms = false;  ///< zooms to the op once it is drawn
+        QPointF position;  ///< in the view
     };
     std::optional<Anchor> m_anchor;  ///< until the requested scene arrives
     OpList m_selection;

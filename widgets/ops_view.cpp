@@ -116,6 +116,14 @@ void OpsModel::tellChanges(const std::vector<Row>& before, const std::vector<Dev
     });
 }
 
+void OpsModel::setMatches(const std::optional<OpList>& ops) {
+    if (ops == m_matches) return;
+    m_matches = ops;
+    if (m_rows.empty()) return;
+    Q_EMIT dataChanged(index(0, 0), index(static_cast<int>(m_rows.size()) - 1, ColumnCount - 1),
+                       {Qt::FontRole, Qt::ForegroundRole});
+}
+
 const RunComparison* OpsModel::comparison() const {
     if (!m_measured || m_measured->runs.empty() || m_measured->simulated->problem != m_problem)
         return nullptr;
@@ -215,7 +223,15 @@ QVariant OpsModel::data(const QModelIndex& index, int role) const {
                                        (column >= Simulated ? Qt::AlignRight : Qt::AlignLeft));
         case Qt::DecorationRole:
             return column == Device ? QVariant(iconOf(m_devices[row.op])) : QVariant();
+        case Qt::FontRole: {
+            if (column != Name || !m_matches || !std::ranges::binary_search(*m_matches, row.op)) return {};
+            QFont font;
+            font.setBold(true);
+            return font;
+        }
         case Qt::ForegroundRole:
+            if (m_matches && !std::ranges::binary_search(*m_matches, row.op))
+                return mutedColor(QGuiApplication::palette());
             if (column < Measured || row.difference == RunComparison::Difference::none) return {};
             return row.difference == RunComparison::Difference::longer
                        ? warningColor(QGuiApplication::palette())

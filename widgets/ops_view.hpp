@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QAbstractTableModel>
@@ -29,6 +30,8 @@ public:
     /// same.
     void show(std::shared_ptr<const Problem> problem, std::vector<DeviceId> devices,
               std::shared_ptr<const MeasuredRuns> measured, int run);
+    /// Ops that match the search text: their names are bold, the other rows muted. Nothing: no search.
+    void setMatches(const std::optional<OpList>& ops);
     /// The comparison that is shown; null if nothing was measured.
     const RunComparison* comparison() const;
     const std::shared_ptr<const Problem>& problem() const { return m_problem; }
@@ -60,6 +63,7 @@ private:
     std::shared_ptr<const MeasuredRuns> m_measured;
     int m_run = 0;
     std::vector<Row> m_rows;  ///< in the order of the graph
+    std::optional<OpList> m_matches;
     mutable std::vector<QIcon> m_icons;
 };
 

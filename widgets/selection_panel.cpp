@@ -61,6 +61,11 @@ void SelectionPanel::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange) setText(std::exchange(m_html, QString()));
 }
 
+void SelectionPanel::showText(const QString& html) {
+    m_ops.clear();
+    setText(html);
+}
+
 void SelectionPanel::setText(const QString& html) {
     // While a search runs the same text is set repeatedly; setting it again would lose the text selection and
     // scroll to the top.

@@ -26,6 +26,8 @@ public:
               const OpList& ops, const std::shared_ptr<const TimelineData>& timeline,
               const RunComparison* measured = nullptr);
     void clear();
+    /// Shows what something else than an op is about, such as an idle gap; links name ops by id.
+    void showText(const QString& html);
 
 Q_SIGNALS:
     /// A link to this op was clicked.

@@ -100,7 +100,8 @@ void TimelineView::showSums() {
     m_sums->document()->setTextWidth(-1);
     const QSizeF content = m_sums->document()->size();
     const int bar = m_sums->verticalScrollBar()->sizeHint().width();
-    QSize size(static_cast<int>(content.width()) + 4, static_cast<int>(content.height()) + 4);
+    const int frame = 2 * m_sums->frameWidth() + 2;
+    QSize size(static_cast<int>(content.width()) + frame, static_cast<int>(content.height()) + frame);
     if (size.height() > plot.height()) size.rwidth() += bar;
     size = size.boundedTo(plot.size());
     const QRect area = areaRect();
@@ -118,6 +119,13 @@ std::optional<IdleGap> TimelineView::gapAt(QPoint position) const {
     const int y = position.y() - rowTop(*row) - strip.top;
     if (y < 0 || y > strip.height || spanAt(position)) return {};
     return idleGapAt(*m_data, row->resource, m_axis.toTime(position.x() + 0.5));
+}
+
+void TimelineView::clearGap() {
+    if (!m_gap) return;
+    m_gap.reset();
+    update();
+    Q_EMIT gapActivated(QString());
 }
 
 QRectF TimelineView::gapRect(const IdleGap& gap) const {

@@ -100,7 +100,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
         case Gesture::press: {
             const bool hadArea = m_area.has_value();
             clearArea();
-            m_gap.reset();
+            clearGap();
             const Row* row = rowAt(m_pressed);
             const bool toggles = event->modifiers().testFlag(Qt::ControlModifier);
             if (const auto device = peakAt(m_pressed)) {
@@ -224,11 +224,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
                 if (m_gesture == Gesture::area) m_gesture = Gesture::spent;
                 return clearArea();
             }
-            if (m_gap) {
-                m_gap.reset();
-                select({});  // clears what is said about it
-                return update();
-            }
+            if (m_gap) return clearGap();
             if (!m_selection.empty()) return select({});
             break;
         default:

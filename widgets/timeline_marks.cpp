@@ -296,10 +296,10 @@ void TimelineView::paintBatch(QPainter& painter) const {
     const QColor line = palette().color(QPalette::WindowText);
     const double y = std::floor(mark.center().y());
     const QFontMetrics metrics(painter.font());
-    const QString longText = batchText(),
-                  text = tr("one batch %1").arg(secondsText(m_data->outcome.step_time_s));
-    const auto width = [&](const QString& words) { return metrics.horizontalAdvance(words) + 12; };
-    const QString& words = width(longText) < mark.width() ? longText : text;
+    const QString words = tr("one batch %1").arg(secondsText(m_data->outcome.step_time_s));
+    const QString all =
+        tr("%1 batches %2").arg(m_data->batches.size()).arg(secondsText(m_data->outcome.total_time_s));
+    const auto width = [&](const QString& text) { return metrics.horizontalAdvance(text) + 12; };
     painter.fillRect(QRectF(std::floor(mark.left()), mark.top() + 2, 1, mark.height() - 4), line);
     painter.fillRect(QRectF(std::floor(mark.right()) - 1, mark.top() + 2, 1, mark.height() - 4), line);
     painter.fillRect(QRectF(mark.left(), y, mark.width(), 1), line);
@@ -310,6 +310,13 @@ void TimelineView::paintBatch(QPainter& painter) const {
     painter.fillRect(room, palette().color(QPalette::Window));
     painter.setPen(line);
     painter.drawText(room, Qt::AlignCenter, words);
+    // What all batches take, where there is room beside it.
+    QRectF rest(std::max(room.right(), mark.right()) + 4, mark.top(), width(all), mark.height());
+    if (rest.right() > m_axis.left + m_axis.width) rest.moveRight(std::min(room.left(), mark.left()) - 4);
+    if (rest.left() >= m_axis.left) {
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(rest, Qt::AlignCenter, all);
+    }
     painter.restore();
 }
 

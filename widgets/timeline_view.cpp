@@ -45,7 +45,7 @@ void TimelineView::setData(std::shared_ptr<const TimelineData> timeline) {
     m_data = std::move(timeline);
     m_current.reset();
     m_hoveredSpan.reset();
-    m_gap.reset();
+    clearGap();
     if (!sameMachine) {
         m_brushes.clear();
         m_pinned.clear();
@@ -207,6 +207,7 @@ void TimelineView::fit() {
 
 void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
     const double whole_s = total_s();
+    const TimelineZoom before = this->zoom();
     m_axis = axis;
     // On a narrower axis doubles could not distinguish pixels.
     const double least_s = whole_s * 1e-10;
@@ -215,7 +216,9 @@ void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
     m_fitted = fitted || m_axis.end_s - m_axis.start_s >= whole_s;
     repaintAll();
     if (m_sums->isVisible()) showSums();
-    Q_EMIT zoomChanged();
+    // A view of the whole stays one while a search changes how long a step is.
+    if (const TimelineZoom now = this->zoom(); now != before && !(now.fitted && before.fitted))
+        Q_EMIT zoomChanged();
 }
 
 void TimelineView::setSharedTotal(double total_s) {

@@ -103,7 +103,8 @@ public:
 Q_SIGNALS:
     /// The mark of a device's memory peak was clicked.
     void peakActivated(placewright::DeviceId device);
-    /// An idle gap of a device was clicked; `html` says why it is idle, ops link to their id.
+    /// An idle gap of a device was clicked; `html` says why it is idle, ops link to their id. Empty: it is no
+    /// longer shown.
     void gapActivated(const QString& html);
     /// The user or setZoom() has zoomed or scrolled.
     void zoomChanged();
@@ -250,6 +251,7 @@ private:
     /// The idle gap of a device under a position, where the data says why devices wait.
     std::optional<IdleGap> gapAt(QPoint position) const;
     QRectF gapRect(const IdleGap& gap) const;
+    void clearGap();
     QString batchText() const;
 
     // Painting

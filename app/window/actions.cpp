@@ -7,14 +7,15 @@
 #include <QMenuBar>
 #include <QUndoStack>
 
+#include "app/window/finder.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/pair/pinned_placement.hpp"
+#include "app/window/view_history.hpp"
 #include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/distribution_view.hpp"
-#include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
 #include "widgets/measured_panel.hpp"
@@ -154,11 +155,11 @@ std::span<const ActionInfo> Actions::table() {
          .menu = Menu::edit,
          .text = QT_TR_NOOP("&Find…"),
          .keys = {QKeySequence::Find},
-         .tip = QT_TR_NOOP("Find ops by name, kind or scope"),
+         .tip = QT_TR_NOOP("Find ops by name, kind, module, device or duration"),
          .does = QT_TR_NOOP("find ops"),
          .needs = network,
          .separated = true,
-         .run = [](MainWindow& w) { w.m_find->open(); }},
+         .run = [](MainWindow& w) { w.m_finder->open(); }},
         {.menu = Menu::edit, .text = QT_TR_NOOP("&Move selection to"), .opens = Menu::moveTo},
         {.id = Id::selectKind,
          .menu = Menu::edit,
@@ -220,6 +221,22 @@ std::span<const ActionInfo> Actions::table() {
          .does = QT_TR_NOOP("zoom to the selection"),
          .needs = network,
          .run = [](MainWindow& w) { w.m_graph->zoomTo(w.m_document->selection()); }},
+        {.id = Id::viewBack,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("&Back to the previous view"),
+         .keys = {Qt::ALT | Qt::Key_Left},
+         .tip = QT_TR_NOOP("Go back to what graph and timeline showed before; changes nothing else"),
+         .does = QT_TR_NOOP("previous view"),
+         .needs = more,
+         .run = [](MainWindow& w) { w.m_history->back(); }},
+        {.id = Id::viewForward,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("For&ward to the next view"),
+         .keys = {Qt::ALT | Qt::Key_Right},
+         .tip = QT_TR_NOOP("Go forward again to what graph and timeline showed"),
+         .does = QT_TR_NOOP("next view"),
+         .needs = more,
+         .run = [](MainWindow& w) { w.m_history->forward(); }},
         {.id = Id::openModule,
          .menu = Menu::view,
          .text = QT_TR_NOOP("&Open module"),
@@ -542,10 +559,12 @@ std::span<const GestureInfo> Actions::gestures() {
         {"graph", "arrows", "select a neighbour of the selected op, else pan"},
         {"graph", "drag ops, 1 to 9", "move ops to a device"},
         {"graph", "double-click or Return; Backspace", "open a module; close it"},
-        {"timeline", "Ctrl+wheel, W, S; A, D or drag; F or Home", "zoom; pan; show all"},
-        {"timeline", "Shift+drag", "measure a span of time"},
+        {"timeline", "Ctrl+wheel, W, S; A, D, drag or middle button; F or Home", "zoom; pan; show all"},
+        {"timeline", "drag over the ruler, Shift+drag over rows; Esc",
+         "sum up a span of time, of these rows; clear"},
         {"timeline", ", and .", "previous and next op of the lane"},
-        {"timeline", "drag ops, 1 to 9", "move ops to a device"},
+        {"timeline", "drag blocks up or down, or by their handle; 1 to 9", "move ops to a device"},
+        {"timeline", "the pin beside a name", "keep the row in view"},
         {"ops", "click, Ctrl+click, Shift+click; double-click or Return; Esc",
          "select one, more, a range; show in the graph; none"},
         {"measured", "click; wheel, drag; double-click", "select an op; zoom, pan; show all"},

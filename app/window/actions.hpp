@@ -61,6 +61,8 @@ enum class ActionId {
     directionRight,
     directionDown,
     zoomToSelection,
+    viewBack,
+    viewForward,
     openModule,
     closeModule,
     closeAllModules,

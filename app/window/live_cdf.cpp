@@ -96,7 +96,7 @@ void LiveCdf::fill() {
 }
 
 QColor LiveCdf::colorOf(const Run& run) const {
-    return seriesPen(run.id(), plot()->palette().color(QPalette::Base)).color();
+    return runColor(m_document->styleOf(run), plot()->palette().color(QPalette::Base));
 }
 
 CdfData LiveCdf::searches() const {

@@ -31,6 +31,7 @@
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
+#include "app/window/finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
@@ -44,6 +45,7 @@
 #include "app/window/settings.hpp"
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
+#include "app/window/view_history.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
 #include "widgets/archive_panel.hpp"
@@ -376,7 +378,7 @@ void MainWindow::connectDocument() {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
         m_graph->setSelection(m_document->selection());
-        m_graph->setMatches(m_matches);
+        m_finder->mark();
         showWhy();
     });
     // While a panel is resized by hand the graph is scaled; it is laid out again afterwards.
@@ -528,12 +530,15 @@ void MainWindow::connectViews() {
         if (name != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(name);
         showMachineOnStart();
     });
-    connect(m_find, &FindBar::textChanged, this, &MainWindow::findOps);
-    connect(m_find, &FindBar::stepRequested, this, [this](int direction) { stepMatch(direction, true); });
-    connect(m_find, &FindBar::closed, this, [this] {
-        findOps({});
-        m_graph->setFocus();
-    });
+    connect(m_timeline, &TimelineView::gapActivated, m_selection, &SelectionPanel::showText);
+    m_finder = new Finder(m_document.get(), m_find, m_graph, m_timeline, m_ops, this);
+    // After what shows the document: a place is shown in a drawing that is there.
+    m_history = new ViewHistory(m_document.get(), m_graph, m_timeline, this);
+    const auto showHistory = [this] {
+        action(ActionId::viewBack)->setEnabled(m_history->canGoBack());
+        action(ActionId::viewForward)->setEnabled(m_history->canGoForward());
+    };
+    connect(m_history, &ViewHistory::changed, this, showHistory);
 }
 
 void MainWindow::chooseAlgorithm(const QString& id) {
@@ -694,38 +699,6 @@ void MainWindow::showComparison() {
         m_toComparison->setText(tr("Comparison: %L1 of %L2 searches")
                                     .arg(run->finishedSearches())
                                     .arg(run->request().searches()));
-}
-
-void MainWindow::findOps(const QString& what) {
-    m_matches.clear();
-    m_currentMatch = -1;
-    if (!what.isEmpty() && m_document->isOpen()) {
-        const Graph& graph = *m_document->problem()->graph;
-        for (OpId id = 0; id < graph.size(); ++id) {
-            const Op& op = graph.op(id);
-            if (op.phase != Phase::forward) continue;
-            const bool found = toQString(op.name).contains(what, Qt::CaseInsensitive) ||
-                               toQString(op.kind).contains(what, Qt::CaseInsensitive) ||
-                               toQString(op.scope).contains(what, Qt::CaseInsensitive);
-            if (found) m_matches.push_back(id);
-        }
-    }
-    m_graph->setMatches(m_matches);
-    m_find->setMatchCount(0, static_cast<int>(m_matches.size()));
-    if (!m_matches.empty()) stepMatch(1, false);
-}
-
-/// `opens`: also opens the modules around the match; false while the user is still typing.
-void MainWindow::stepMatch(int direction, bool opens) {
-    if (m_matches.empty()) return;
-    const auto count = static_cast<std::ptrdiff_t>(m_matches.size());
-    m_currentMatch =
-        m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;
-    const OpId op = m_matches[static_cast<std::size_t>(m_currentMatch)];
-    m_document->setSelection({op});
-    m_graph->zoomTo({op});
-    if (opens) m_graph->openRound(op);
-    m_find->setMatchCount(static_cast<int>(m_currentMatch) + 1, static_cast<int>(count));
 }
 
 void MainWindow::moveSelectionTo(int number) {

@@ -34,6 +34,7 @@ class CurvePlot;
 class DevicePanel;
 class DistributionMap;
 class FindBar;
+class Finder;
 class Gallery;
 class GraphView;
 class Learning;
@@ -52,6 +53,7 @@ class StartPage;
 class StatusLine;
 class SuggestionsPanel;
 class ToolBars;
+class ViewHistory;
 class WhatIfPanel;
 class WhyPanel;
 
@@ -173,9 +175,6 @@ private:
     void showOps();
     void showSelectionDetails();
     void showLoading();
-    /// Marks the forward ops whose name, kind or scope contains `text`, and goes to the first.
-    void findOps(const QString& text);
-    void stepMatch(int direction, bool opens);
     /// Moves the selected ops to the device with this number, from 1.
     void moveSelectionTo(int number);
     /// Opens the dialog with the options of the chosen algorithm.
@@ -300,8 +299,8 @@ private:
     StatusLine* m_status = nullptr;
 
     std::map<std::string, OptionValues> m_optionsOf;  ///< the user's option values by algorithm
-    OpList m_matches;
-    std::ptrdiff_t m_currentMatch = -1;
+    Finder* m_finder = nullptr;
+    ViewHistory* m_history = nullptr;
 
     Background::Lane m_experimentLane;
     Background m_background{1};  ///< last: its destructor waits for the work in the lane

@@ -8,6 +8,7 @@
 #include <QStackedWidget>
 
 #include "app/window/computer_finder.hpp"
+#include "app/window/finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
@@ -15,11 +16,11 @@
 #include "app/window/panels.hpp"
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
+#include "app/window/view_history.hpp"
 #include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/distribution_view.hpp"
-#include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
 #include "widgets/measured_panel.hpp"
@@ -104,14 +105,13 @@ void MainWindow::showProblem() {
     const Problem& problem = *m_document->problem();
     setWindowTitle(tr("%1 on %2 — Placewright")
                        .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
-    m_matches.clear();
-    m_find->hide();
     if (m_document->scene()) {
         m_graph->setMachine(problem.machine);
     } else {
         m_graph->setScene(nullptr, nullptr);
     }
-    m_graph->setMatches({});
+    m_finder->reset();
+    m_history->clear();
     m_timeline->setData(nullptr);
     showMeasured();
     m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
