@@ -215,12 +215,6 @@ QPen CdfPlot::penOf(std::size_t scheme) const {
     return color.isValid() ? QPen(color, 2) : seriesPen(static_cast<int>(scheme), base);
 }
 
-QPen CdfPlot::penOf(std::size_t scheme) const {
-    const QColor base = plot()->palette().color(QPalette::Base);
-    const QColor& color = m_data.schemes[scheme].color;
-    return color.isValid() ? QPen(color, 2) : seriesPen(static_cast<int>(scheme), base);
-}
-
 void CdfPlot::updateCurves() {
     updateUnit();
     m_curves.clear();

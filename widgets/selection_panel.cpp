@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <QEvent>
 #include <QScrollBar>
 #include <QTextBrowser>
 #include <QTextOption>
