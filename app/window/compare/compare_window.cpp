@@ -70,7 +70,7 @@ CompareWindow::CompareWindow(Document* document, const std::map<std::string, Opt
     splitter->setChildrenCollapsible(false);
     auto* layout = new QVBoxLayout(this);
     layout->addWidget(splitter);
-    resize(QSize(1120, 720).boundedTo(screen()->availableSize() * 0.9));
+    resize(QSize(1240, 760).boundedTo(screen()->availableSize() * 0.9));
     auto* close = new QShortcut(QKeySequence::Close, this);
     connect(close, &QShortcut::activated, this, &QWidget::close);
     showRequest();
