@@ -8,6 +8,7 @@
 #include <QActionGroup>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QScrollArea>
@@ -24,12 +25,14 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
+#include "app/window/offer_bar.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
+#include "app/window/workspace_keeper.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
 #include "widgets/archive_view.hpp"
@@ -84,6 +87,14 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
+    m_keeper = new WorkspaceKeeper(
+        m_document.get(), m_offers, this,
+        {[this] { return workspaceView(); }, [this](const OptionValues& view) { showWorkspaceView(view); }});
+    connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);
+    connect(m_keeper, &WorkspaceKeeper::saved, this, [this](const QString& file) {
+        showInformation(tr("Saved in %1").arg(file));
+        fillRecent();
+    });
     connectDocument();
     connectViews();
     showGallery();
@@ -102,6 +113,7 @@ MainWindow::~MainWindow() {
     // The document's last signals must not reach widgets that are being destroyed.
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
+    delete m_keeper;
     delete m_profile;
     delete m_calibration;
     delete m_drag;
@@ -117,6 +129,7 @@ void MainWindow::makeViews() {
     m_find = new FindBar;
     m_find->hide();
     m_message = new MessageBar;
+    m_offers = new OfferBar;
     m_devices = new DevicePanel;
     m_selection = new SelectionPanel;
     m_timeline = new TimelineView;
@@ -145,6 +158,7 @@ void MainWindow::makeViews() {
     centreLayout->setContentsMargins(0, 0, 0, 0);
     centreLayout->setSpacing(0);
     centreLayout->addWidget(m_message);
+    centreLayout->addWidget(m_offers);
     centreLayout->addWidget(m_stack, 1);
     setCentralWidget(centre);
 
@@ -294,6 +308,10 @@ void MainWindow::connectDocument() {
     document->setLeaveQuestion([this] {
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost."));
+    });
+    document->setMissingQuestion([this](const QString& missing) {
+        return QFileDialog::getOpenFileName(this, tr("Where is %1?").arg(QFileInfo(missing).fileName()),
+                                            QFileInfo(missing).absolutePath());
     });
     document->setOtherWork([this] { return otherWork(); });
     document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) {
@@ -637,6 +655,7 @@ void MainWindow::restoreSettings() {
     restoreState(settings::layout.get());
     m_bars->chooseAlgorithm(settings::algorithm.get());
     m_bars->chooseEvaluations(settings::evaluations.get());
+    action(ActionId::reopenLast)->setChecked(settings::reopenLast.get());
     action(ActionId::proof)->setChecked(settings::tightenBound.get());
     const auto layout = static_cast<MeasuredLayout>(settings::measuredLayout.get());
     action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
@@ -688,8 +707,10 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
                                         ? tr("So will 1 benchmark that is in no file.")
                                         : tr("So will %1 benchmarks that are in no file.").arg(benchmarks));
     return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
-           mayLeave(this, *m_document, m_compare, title, lost,
-                    [this](const std::function<void()>& show) { return exportPlacement(show); });
+           mayLeave(this, *m_document, m_compare, title, lost, [this](const std::function<void()>& show) {
+               show();
+               return m_keeper->save(true);
+           });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -698,6 +719,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return event->ignore();
     m_document->cancelMeasuring();
     saveSettings();
+    m_keeper->endSession();
     event->accept();
 }
 

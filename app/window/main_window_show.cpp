@@ -91,7 +91,7 @@ void MainWindow::showProblem() {
         return;
     }
     const Problem& problem = *m_document->problem();
-    setWindowTitle(tr("%1 on %2 — Placewright")
+    setWindowTitle(tr("%1 on %2[*] — Placewright")
                        .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
     m_matches.clear();
     m_find->hide();

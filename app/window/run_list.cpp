@@ -75,6 +75,13 @@ Run& RunList::add(std::shared_ptr<const Scenario> scenario, RunRequest request) 
     return run;
 }
 
+Run& RunList::restore(int id, std::shared_ptr<const Scenario> scenario, RunRequest request, Run::Past past) {
+    m_runs.push_back(std::make_unique<Run>(id, scenario->job, std::move(request), std::move(past)));
+    m_next = id + 1;
+    m_scenarioOf[id] = std::move(scenario);
+    return *m_runs.back();
+}
+
 void RunList::remove(int id) {
     const auto found = std::ranges::find(m_runs, id, [](const auto& run) { return run->id(); });
     if (found == m_runs.end()) return;

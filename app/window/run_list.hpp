@@ -21,6 +21,8 @@ class RunList {
 public:
     /// Adds a run of the scenario, with an id of its own; the caller starts it.
     Run& add(std::shared_ptr<const Scenario> scenario, RunRequest request);
+    /// Adds a run that ended earlier under the id that it had, which must be larger than all others.
+    Run& restore(int id, std::shared_ptr<const Scenario> scenario, RunRequest request, Run::Past past);
     /// Cancels and removes a run; without effect if there is none with this id.
     void remove(int id);
     /// Cancels and removes all runs.
