@@ -47,7 +47,7 @@ void MainWindow::showWorkspaceView(const OptionValues& view) {
 void MainWindow::endBySignal() {
     m_keeper->saveSession();
     saveSettings();
-    QCoreApplication::quit();
+    QCoreApplication::exit();  // quit() would close the window, which asks
 }
 
 void MainWindow::openNewWindow() {
