@@ -38,6 +38,11 @@ enum class MenuId {
 enum class ActionId {
     none,  ///< of a row that opens a menu
     open,
+    newWindow,
+    save,
+    saveAs,
+    reload,
+    reopenLast,  ///< whether the next start reopens the session of the window that was closed last
     startPage,
     exportPlacement,
     exportForTraining,
@@ -87,6 +92,7 @@ enum class ActionId {
     algorithmOptions,
     saveSearch,
     resumeSearch,
+    resumeRun,
     benchmark,
     measureBest,
     profile,    ///< measures the ops of the network for an archive

@@ -80,6 +80,9 @@ public:
         });
     }
 
+    /// Waits until all work has ended; its results arrive later.
+    void finish() { m_pool.waitForDone(); }
+
 Q_SIGNALS:
     /// A request ended: done, failed or dropped.
     void settled();

@@ -278,14 +278,14 @@ bool Document::hasUnsavedPlacement() const {
 
 std::optional<int> Document::unsaved() const {
     if (!isOpen()) return {};
-    return m_kept.unsaved(m_scenario, m_placement, score_s(), m_undo.index() > 0, m_runs);
+    return m_kept.unsaved(m_scenario, m_placement, screenScore_s(), m_undo.index() > 0, m_runs);
 }
 
 bool Document::isBestKnown(double score_s) const {
-    return isOpen() && m_kept.isBestKnown(score_s, *m_scenario, this->score_s(), m_runs);
+    return isOpen() && m_kept.isBestKnown(score_s, *m_scenario, screenScore_s(), m_runs);
 }
 
-double Document::score_s() const {
+double Document::screenScore_s() const {
     const auto current = m_insights.current();
     return current && *current->placement == m_placement ? current->assessment.score.penalised_s
                                                          : scoreOf(job(), m_placement);
@@ -312,20 +312,9 @@ void Document::adoptNetwork(const Reading& reading) {
         Q_EMIT machineChanged();
         return;
     }
-    const QString stopped = stopMeasuring(), searches = stoppedText(m_runs.running());
-    m_measuring.cancelAll();
-    m_profiled.reset();
-    m_profileFailure.clear();
-    m_benchmarks = 0;
-    m_best.reset();
-    m_undo.clear();
-    m_whatIf = nullptr;
-    m_selection.clear();
-    m_waiting.clear();
-    m_runs.clear();
-    m_kept.clear();
+    const QString searches = stoppedText(m_runs.running());
+    const QString stopped = forget();
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
-    m_measurements.clear();
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
     QStringList notes{stopped, searches,
@@ -340,10 +329,30 @@ void Document::adoptNetwork(const Reading& reading) {
     report(notes);
 }
 
+QString Document::forget() {
+    QString stopped = stopMeasuring();
+    m_measuring.cancelAll();
+    m_profiled.reset();
+    m_profileFailure.clear();
+    m_benchmarks = 0;
+    m_best.reset();
+    m_undo.clear();
+    m_whatIf = nullptr;
+    m_selection.clear();
+    m_waiting.clear();
+    m_runs.clear();
+    m_kept.clear();
+    m_measurements.clear();
+    return stopped;
+}
+
 void Document::adoptChange(const Reading& reading) {
     const Job& next = reading.scenario->job;
     QStringList notes;
-    const QString title = reading.scenario->machineFile != machineFile()
+    const bool reloaded = reading.scenario->graphFingerprint != m_scenario->graphFingerprint &&
+                          reading.scenario->options == options();
+    const QString title = reloaded ? tr("Reload %1").arg(QFileInfo(networkFile()).fileName())
+                          : reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                               : tr("Change simulation");
     if (reading.scenario->options.supplements != options().supplements) {
@@ -353,6 +362,10 @@ void Document::adoptChange(const Reading& reading) {
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
     notes << unmeasured();
+    const std::size_t earlier = reloaded ? m_runs.all().size() : 0;
+    if (earlier > 0)
+        notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
+                     .arg(earlier == 1 ? tr("1 run") : tr("%L1 runs").arg(earlier));
     if (found && found->moved > 0) {
         notes << tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.")
                      .arg(opsText(found->moved));
@@ -618,7 +631,7 @@ void Document::exportPlacement(const QString& file) {
 }
 
 void Document::keepPlacement() {
-    m_kept.keep(m_scenario, m_placement, score_s());
+    m_kept.keep(m_scenario, m_placement, screenScore_s());
 }
 
 }  // namespace placewright

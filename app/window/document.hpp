@@ -19,6 +19,7 @@
 #include "app/window/measurements.hpp"
 #include "app/window/measuring.hpp"
 #include "app/window/run_list.hpp"
+#include "app/window/workspace.hpp"
 #include "core/io/placements/placed_network.hpp"
 #include "widgets/graph_scene.hpp"
 #include "widgets/op_view.hpp"
@@ -184,6 +185,23 @@ public:
     /// Shows the placement that a measured run had.
     void showMeasuredPlacement(int id);
     void cancelLoading();
+    /// Reads the files of the open network and machine anew; the placement is carried over by the names of
+    /// ops and devices. Undoable.
+    void reload();
+    /// What a workspace file holds of the open network, without the view. Cheap: shares what is large.
+    WorkspaceSnapshot snapshot() const;
+    /// Opens a workspace file in place of all that is open; workspaceOpened() follows.
+    void openWorkspace(const QString& file);
+    /// Sets how the user is asked for a network file that is no longer where the workspace says; an empty
+    /// answer cancels.
+    void setMissingQuestion(std::function<QString(const QString& missing)> ask) {
+        m_askForMissing = std::move(ask);
+    }
+    /// Notes that the placement and the best ones of all runs in a snapshot have been saved. `score_s`:
+    /// penalised objective value of the placement.
+    void keep(const WorkspaceSnapshot& saved, double score_s);
+    /// Goes on with a search that ended earlier, as a new run that takes its scores.
+    void resumeRun(int id);
     /// Sets the question asked, on the window's thread, before another network replaces the open one; false
     /// keeps the open one.
     void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
@@ -261,6 +279,9 @@ public:
     void keepPlacement();
     /// Whether the current placement was made here and is in no file.
     bool hasUnsavedPlacement() const;
+    /// The penalised objective value of the placement on screen, in seconds. Simulates it right after a
+    /// change.
+    double screenScore_s() const;
     /// What would be lost if another network were opened now: the run whose best placement is unsaved, or 0
     /// for the current placement; nothing if nothing would be lost.
     std::optional<int> unsaved() const;
@@ -293,6 +314,7 @@ Q_SIGNALS:
     void valueWithoutFactorsChanged();
     void optionsPreviewed(const placewright::OptionsPreview& preview);
     void message(bool error, const QString& text);
+    void workspaceOpened(const QString& file, const placewright::OptionValues& view);
     void settled();  ///< some work ended; isBusy() may have changed
 
 private:
@@ -318,6 +340,11 @@ private:
     /// changed.
     void adopt(Reading reading);
     void adoptNetwork(const Reading& reading);
+    void adoptWorkspace(const QString& file, RestoredWorkspace restored);
+    /// Forgets all that belongs to the open network. Returns what to say of it.
+    QString forget();
+    /// Builds what the workspace describes; asks first for a network that is missing.
+    void restore(const QString& file, Workspace workspace);
     void adoptChange(const Reading& reading);
     /// Emits the non-empty notes as one message.
     void report(QStringList notes);
@@ -355,8 +382,6 @@ private:
     void follow(Run& run);
     /// Starts the searches that waited until the current placement was simulated: they are compared with it.
     void startWaiting();
-    /// The penalised objective value of the current placement. Simulates it only right after a change.
-    double score_s() const;
     /// Stops following searches because of an edit, and says so if any runs.
     void stopFollowing();
     void forgetFollowed();
@@ -385,6 +410,7 @@ private:
     Placement m_placement;
     KeptPlacements m_kept;
     std::function<bool()> m_mayLeave;
+    std::function<QString(const QString&)> m_askForMissing;
     std::function<bool(const OpenQuestion&, ReadOptions&)> m_askToOpen;
     OpList m_selection;
     QUndoStack m_undo;

@@ -15,6 +15,13 @@ namespace placewright {
 /// objective value.
 class KeptPlacements {
 public:
+    struct Kept {
+        std::shared_ptr<const Scenario> scenario;
+        Placement placement;
+        double score_s;
+    };
+    /// All of them, the latest last.
+    const std::vector<Kept>& all() const { return m_kept; }
     /// Notes that a placement is saved.
     void keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s);
     /// Forgets all, for another network.
@@ -36,11 +43,6 @@ private:
     /// Returns the lowest score of the kept placements and of everything on one device.
     double leastScore_s(const Scenario& scenario) const;
 
-    struct Kept {
-        std::shared_ptr<const Scenario> scenario;
-        Placement placement;
-        double score_s;
-    };
     std::vector<Kept> m_kept;  ///< the latest last
 };
 

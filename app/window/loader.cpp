@@ -58,10 +58,12 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
                                  " is a workload with a machine and times of its own");
         }
     }
+    if (request.reload && request.machine.isEmpty() && !open.job.own_machine)
+        machine = std::make_shared<const Machine>(find_machine(open.machineFile.toStdString()));
     std::shared_ptr<const Graph> graph = open.job.problem->network;
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
     // When only the machine changes, measured times stay those of the device models that they were taken on.
-    if (next.options.reading != open.options.reading ||
+    if (request.reload || next.options.reading != open.options.reading ||
         next.options.supplements != open.options.supplements) {
         NetworkFile network = readNetwork(open.networkPath, next.options.reading);
         try {

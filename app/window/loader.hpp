@@ -25,6 +25,7 @@ struct LoadRequest {
     std::optional<JobOptions> options;  ///< nothing: the options in use
     bool isNetwork = false;             ///< read `file` as a network, whatever its content looks like
     ReadOptions reading{};              ///< options for reading `file`
+    bool reload = false;                ///< read the files of the open network and machine anew
 };
 
 /// A question that must be answered before a model can be opened.

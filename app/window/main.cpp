@@ -19,6 +19,7 @@
 #include "app/window/main_window.hpp"
 #include "app/window/picture.hpp"
 #include "app/window/termination.hpp"
+#include "app/window/workspace_keeper.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/io/text/input_error.hpp"
@@ -140,6 +141,9 @@ int run(QCoreApplication& app) {
     const auto screenshot =
         add("screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT");
     const auto quit = add("quit", "Close the window at the end.");
+    QCommandLineOption another(QStringLiteral("new-window"));  // File > New window
+    another.setFlags(QCommandLineOption::HiddenFromHelp);
+    parser.addOption(another);
     if (!parser.parse(QCoreApplication::arguments())) return complain(parser.errorText());
     parser.process(app);
     // What looked like a help option was the value of another option.
@@ -193,7 +197,9 @@ int run(QCoreApplication& app) {
     }
     window.show();
     const Termination termination;
-    QObject::connect(&termination, &Termination::requested, &window, &QWidget::close);
+    if (!parser.isSet(quit))
+        window.keeper()->startSession(parser.positionalArguments().isEmpty() && !parser.isSet(another));
+    QObject::connect(&termination, &Termination::requested, &window, [&window] { window.endBySignal(); });
     const Script script(&window, {parser.values(measured), parser.isSet(optimize), parser.values(screenshot),
                                   parser.isSet(quit)});
     if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());

@@ -13,6 +13,7 @@
 #include <QCloseEvent>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QKeyEvent>
@@ -38,6 +39,7 @@
 #include "app/window/machine/machine_editor.hpp"
 #include "app/window/machine/what_if_panel.hpp"
 #include "app/window/move_menu.hpp"
+#include "app/window/offer_bar.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/pair/pair_window.hpp"
 #include "app/window/panels.hpp"
@@ -46,6 +48,7 @@
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
 #include "app/window/view_history.hpp"
+#include "app/window/workspace_keeper.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
 #include "widgets/archive_panel.hpp"
@@ -97,6 +100,14 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
+    m_keeper = new WorkspaceKeeper(
+        m_document.get(), m_offers, this,
+        {[this] { return workspaceView(); }, [this](const OptionValues& view) { showWorkspaceView(view); }});
+    connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);
+    connect(m_keeper, &WorkspaceKeeper::saved, this, [this](const QString& file) {
+        showInformation(tr("Saved in %1").arg(file));
+        fillRecent();
+    });
     connectDocument();
     connectViews();
     showGallery();
@@ -115,6 +126,7 @@ MainWindow::~MainWindow() {
     // The document's last signals must not reach widgets that are being destroyed.
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
+    delete m_keeper;
     delete m_profile;
     delete m_calibration;
     delete m_machineEditor;
@@ -132,6 +144,7 @@ void MainWindow::makeViews() {
     m_find = new FindBar;
     m_find->hide();
     m_message = new MessageBar;
+    m_offers = new OfferBar;
     m_devices = new DevicePanel;
     m_selection = new SelectionPanel;
     m_timeline = new TimelineView;
@@ -160,6 +173,7 @@ void MainWindow::makeViews() {
     centreLayout->setContentsMargins(0, 0, 0, 0);
     centreLayout->setSpacing(0);
     centreLayout->addWidget(m_message);
+    centreLayout->addWidget(m_offers);
     centreLayout->addWidget(m_stack, 1);
     setCentralWidget(centre);
 
@@ -367,6 +381,10 @@ void MainWindow::connectDocument() {
     document->setLeaveQuestion([this] {
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost."));
+    });
+    document->setMissingQuestion([this](const QString& missing) {
+        return QFileDialog::getOpenFileName(this, tr("Where is %1?").arg(QFileInfo(missing).fileName()),
+                                            QFileInfo(missing).absolutePath());
     });
     document->setOtherWork([this] { return otherWork(); });
     document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) {
@@ -746,6 +764,7 @@ void MainWindow::restoreSettings() {
     }
     m_curve->findChild<QComboBox*>(QStringLiteral("against"))->setCurrentIndex(settings::curveAgainst.get());
     restoreMachine();
+    action(ActionId::reopenLast)->setChecked(settings::reopenLast.get());
     action(ActionId::proof)->setChecked(settings::tightenBound.get());
     const auto layout = static_cast<MeasuredLayout>(settings::measuredLayout.get());
     action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
@@ -814,8 +833,10 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
                                         ? tr("So will 1 benchmark that is in no file.")
                                         : tr("So will %1 benchmarks that are in no file.").arg(benchmarks));
     return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
-           mayLeave(this, *m_document, m_compare, title, lost,
-                    [this](const std::function<void()>& show) { return exportPlacement(show); });
+           mayLeave(this, *m_document, m_compare, title, lost, [this](const std::function<void()>& show) {
+               show();
+               return m_keeper->save(true);
+           });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -824,6 +845,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return event->ignore();
     m_document->cancelMeasuring();
     saveSettings();
+    m_keeper->endSession();
     event->accept();
 }
 

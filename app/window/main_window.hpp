@@ -56,6 +56,8 @@ class ToolBars;
 class ViewHistory;
 class WhatIfPanel;
 class WhyPanel;
+class WorkspaceKeeper;
+class OfferBar;
 
 /// The main window. Connects the widgets to the document: the document's signals update the widgets, the
 /// user's actions call the document.
@@ -65,6 +67,8 @@ public:
     explicit MainWindow(QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    /// Saves the session and quits without a question; the next start offers it.
+    void endBySignal();
     /// Opens the program's FILE argument: a network, the name of a bundled one, or a trace.
     void openArgument(const QString& text);
     /// Asks before it stops a measurement that has been running for so long.
@@ -94,6 +98,8 @@ public:
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
+    OfferBar* offerBar() const { return m_offers; }
+    WorkspaceKeeper* keeper() const { return m_keeper; }
 
     // Set the toolbar's controls, as the user would.
     void chooseAlgorithm(const QString& id);
@@ -167,6 +173,10 @@ private:
     /// Shows the measured runs in all views that compare them with the simulation.
     void showMeasured();
     void showMeasuredLayout();
+    OptionValues workspaceView() const;
+    void showWorkspaceView(const OptionValues& view);
+    void openNewWindow();
+    void resumeSelectedRun();
     void chooseDirection();
     void fitRoom();
     void showMeasuring();
@@ -227,9 +237,8 @@ private:
     void showAbout();
     void showError(const QString& text);
     void showInformation(const QString& text);
-    /// Asks for a file and writes the current placement; `show` is called before, to put the placement on
-    /// screen. Returns false if nothing was written.
-    bool exportPlacement(const std::function<void()>& show = {});
+    /// Asks for a file and writes the current placement.
+    void exportPlacement();
     void exportForTraining();
     /// Asks for a file and writes the picture that `paint` draws in `size`.
     void exportView(const QString& name, QSizeF size,
@@ -272,6 +281,8 @@ private:
     GraphView* m_graph = nullptr;
     FindBar* m_find = nullptr;
     MessageBar* m_message = nullptr;
+    OfferBar* m_offers = nullptr;
+    WorkspaceKeeper* m_keeper = nullptr;
     DevicePanel* m_devices = nullptr;
     WhatIfPanel* m_whatIf = nullptr;
     SelectionPanel* m_selection = nullptr;

@@ -18,6 +18,7 @@
 #include "app/window/trace_window.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/state/score_file.hpp"
+#include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/text.hpp"
@@ -47,8 +48,9 @@ void MainWindow::saveSearch() {
 }
 
 void MainWindow::resumeSearch() {
-    const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), lastExportFolder(),
-                                                      tr("Saved searches (*.jsonl);;All files (*)"));
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Resume a search"), exportFolderFor(m_document->networkFile()),
+                                     tr("Saved searches (*.jsonl);;All files (*)"));
     if (!file.isEmpty()) m_document->resumeSearch(file, m_bars->budget());
 }
 
@@ -66,8 +68,8 @@ void MainWindow::openExperiment() {
 void MainWindow::openDialog() {
     const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
-        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
-           "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
+        tr("Networks, machines, workspaces, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
+           "*.pt2 *.placewright *.dot *.gv *.safetensors);;All files (*)"));
     if (paths.isEmpty()) return;
     rememberFolderOf(paths.front(), settings::openFolder);
     openPaths(paths);
@@ -76,6 +78,8 @@ void MainWindow::openDialog() {
 void MainWindow::openArgument(const QString& text) {
     if (is_trace(text.toStdString())) {
         openTraces({text});
+    } else if (is_workspace(text.toStdString())) {
+        m_document->openWorkspace(text);
     } else {
         m_document->openNetwork(text);
     }
@@ -94,6 +98,7 @@ void MainWindow::openPath(const QString& path) {
         return m_learning->trainOn(path);
     }
     if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, m_bars->budget());
+    if (is_workspace(path.toStdString())) return m_document->openWorkspace(path);
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }
@@ -123,24 +128,21 @@ void MainWindow::openTraceWindow(const QString& path) {
 
 QString MainWindow::chooseExportFile(const QString& title, const QString& ending, const QString& filter,
                                      const QString& suffix) {
-    return askSaveFile(this, title, lastExportFolder(),
+    return askSaveFile(this, title, exportFolderFor(m_document->networkFile()),
                        toQString(m_document->problem()->graph->name()) + ending, filter, suffix,
                        settings::exportFolder);
 }
 
-bool MainWindow::exportPlacement(const std::function<void()>& show) {
-    if (!m_document->isOpen()) return false;
+void MainWindow::exportPlacement() {
+    if (!m_document->isOpen()) return;
     const QString file = chooseExportFile(tr("Export"), QStringLiteral(".placement.json"),
                                           tr("Placement (*.json)"), QStringLiteral(".json"));
-    if (file.isEmpty()) return false;
-    if (show) show();
+    if (file.isEmpty()) return;
     try {
         m_document->exportPlacement(file);
         showInformation(tr("Placement written to %1").arg(file));
-        return true;
     } catch (const InputError& error) {
         showError(toQString(error.what()));
-        return false;
     }
 }
 

@@ -103,7 +103,7 @@ void MainWindow::showProblem() {
         return;
     }
     const Problem& problem = *m_document->problem();
-    setWindowTitle(tr("%1 on %2 — Placewright")
+    setWindowTitle(tr("%1 on %2[*] — Placewright")
                        .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
     if (m_document->scene()) {
         m_graph->setMachine(problem.machine);

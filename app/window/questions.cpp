@@ -111,11 +111,15 @@ QString questionOf(int unsaved, const Document& document) {
             .arg(network, figure, runTitle(**run), toQString((*run)->job().machine->name()));
     }
     const Assessment* assessment = document.assessment();
-    const QString objective = objectiveName(*document.job().objective);
-    return QuestionsText::tr("Save the placement of %1 (%2)?")
+    // "77.6 ms" is taken for the step time; any other objective is named.
+    const Objective& measure = *document.job().objective;
+    const QString objective = objectiveName(measure);
+    return QuestionsText::tr("Save the placement of %1 (%2) before closing?")
         .arg(network, assessment == nullptr ? QuestionsText::tr("not simulated yet")
                       : assessment->is_defined()
-                          ? QuestionsText::tr("%1 %2").arg(objective, secondsText(assessment->score.value_s))
+                          ? (measure.is_step_time() ? secondsText(assessment->score.value_s)
+                                                    : QuestionsText::tr("%1 %2").arg(
+                                                          objective, secondsText(assessment->score.value_s)))
                           : QuestionsText::tr("%1 not defined").arg(objective));
 }
 

@@ -75,6 +75,13 @@ Run::Run(int id, Job job, RunRequest request, QObject* parent)
           std::make_shared<ScoreRecord>(m_request.known ? *m_request.known : std::vector<RecordedScore>())),
       m_scores(m_record) {}
 
+Run::Run(int id, Job job, RunRequest request, Past past) : Run(id, std::move(job), std::move(request)) {
+    m_state = past.state;
+    m_failure = std::move(past.failure);
+    m_start_s = past.start_s;
+    m_progress = std::move(past.progress);
+}
+
 Run::~Run() {
     cancel();
     if (m_thread.joinable()) m_thread.join();

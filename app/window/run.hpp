@@ -54,7 +54,17 @@ class Run : public QObject {
 public:
     enum class State { running, finished, cancelled, failed };
 
+    /// What a run had come to when it was saved.
+    struct Past {
+        State state = State::finished;
+        QString failure{};
+        double start_s = 0;
+        SearchProgress progress{};
+    };
+
     Run(int id, Job job, RunRequest request, QObject* parent = nullptr);
+    /// A run that ended earlier; it must not be started. `request` has its scores.
+    Run(int id, Job job, RunRequest request, Past past);
     ~Run() override;
 
     /// Starts the search. `start_s`: objective value of the last start placement; 0: unknown.

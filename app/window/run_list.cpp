@@ -78,6 +78,14 @@ Run& RunList::add(std::shared_ptr<const Scenario> scenario, RunRequest request) 
     return run;
 }
 
+Run& RunList::restore(int id, std::shared_ptr<const Scenario> scenario, RunRequest request, Run::Past past) {
+    const int nth = m_startedOf[request.algorithm]++;
+    m_runs.push_back(std::make_unique<Run>(id, scenario->job, std::move(request), std::move(past)));
+    m_next = id + 1;
+    m_about[id] = {std::move(scenario), nth};
+    return *m_runs.back();
+}
+
 RunList::Taken RunList::take(int id) {
     const auto found = std::ranges::find(m_runs, id, [](const auto& run) { return run->id(); });
     const About about = m_about.at(id);

@@ -22,6 +22,8 @@ class RunList {
 public:
     /// Adds a run of the scenario, with an id of its own; the caller starts it.
     Run& add(std::shared_ptr<const Scenario> scenario, RunRequest request);
+    /// Adds a run that ended earlier under the id that it had, which must be larger than all others.
+    Run& restore(int id, std::shared_ptr<const Scenario> scenario, RunRequest request, Run::Past past);
     /// A run that was taken out of the list, and all that the list knows of it.
     struct Taken {
         std::unique_ptr<Run> run;  ///< null: nothing

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/settings.hpp"
 
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QStandardPaths>
+
+#include "core/io/shipped.hpp"
+#include "widgets/text.hpp"
 
 namespace placewright {
 
@@ -14,8 +19,15 @@ void rememberFolderOf(const QString& file, const Setting<QString>& folder) {
     folder.set(QFileInfo(file).absolutePath());
 }
 
-QString lastExportFolder() {
-    return settings::exportFolder.isStored() ? settings::exportFolder.get() : settings::openFolder.get();
+QString exportFolderFor(const QString& opened) {
+    const QString own = QDir(toQString(models_folder().string())).absolutePath();
+    const QString beside = opened.contains(QLatin1Char('/')) ? QFileInfo(opened).absolutePath() : QString();
+    for (const QString& folder : {settings::exportFolder.get(), beside, settings::openFolder.get()}) {
+        const bool isOwn = QDir(folder).absolutePath().startsWith(own);
+        if (!folder.isEmpty() && !isOwn && QFileInfo(folder).isDir()) return folder;
+    }
+    const QString documents = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+    return QFileInfo(documents).isDir() ? documents : QDir::homePath();
 }
 
 QString askSaveFile(QWidget* parent, const QString& title, const QString& start, const QString& suggestion,

@@ -55,6 +55,7 @@ inline const Setting<int> measuredBest{"measuredBest", 10};  ///< number of plac
 /// Whether transfers of a benchmark or profile take at least as long as simulated.
 inline const Setting<bool> throttles{"throttleTransfers", false};
 inline const Setting<QString> profileFile{"profileFile"};  ///< archive of measured times, as last chosen
+inline const Setting<bool> reopenLast{"reopenLastSession", false};
 inline const Setting<bool> tightenBound{"tightenBound", true};
 
 }  // namespace settings
@@ -65,8 +66,10 @@ QString fileBesideSettings(const QString& name);
 /// Stores the folder of a file that was chosen.
 void rememberFolderOf(const QString& file, const Setting<QString>& folder);
 
-/// The folder of the last export, else the one that files were opened from; may be empty.
-QString lastExportFolder();
+/// The folder that every export begins in: that of the last export, else that of `opened` (a file; may be
+/// empty or a name), else the one that files were opened from, else the user's documents. Never one of the
+/// program's own.
+QString exportFolderFor(const QString& opened = {});
 
 /// Asks for a file to write, beginning in `start` (empty: the current folder), and stores its folder. A name
 /// without a suffix gets `suffix` (".json"). Returns an empty text if the user cancels.

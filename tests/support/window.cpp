@@ -250,7 +250,7 @@ void giveFile(const QString& file, const std::function<void()>& before) {
 }
 
 SimulationDialog* openSimulation(Shown& shown) {
-    QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClick(&shown.window, Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
     auto* dialog = shown.window.findChild<SimulationDialog*>();
     if (dialog == nullptr || !QTest::qWaitForWindowExposed(dialog)) qFatal("the dialog does not appear");
     return dialog;

@@ -558,8 +558,8 @@ bool CompareWindow::exportRuns() {
 /// Asks for a file and writes the table; returns whether it was written.
 bool CompareWindow::exportTable(const QString& suggestion,
                                 const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
-    const QString file = askSaveFile(this, tr("Export"), settings::exportFolder.get(), suggestion,
-                                     tr("Table (*.csv)"), QStringLiteral(".csv"), settings::exportFolder);
+    const QString file = askSaveFile(this, tr("Export"), exportFolderFor(), suggestion, tr("Table (*.csv)"),
+                                     QStringLiteral(".csv"), settings::exportFolder);
     if (file.isEmpty()) return false;
     std::vector<ComparedCase> cases;
     for (const auto& item : m_run->cases()) {

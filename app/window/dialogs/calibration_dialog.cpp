@@ -500,7 +500,7 @@ void CalibrationDialog::tellUsed() {
 
 void CalibrationDialog::saveMachine() {
     if (!m_report) return;
-    const QString file = askSaveFile(this, tr("Save machine"), lastExportFolder(),
+    const QString file = askSaveFile(this, tr("Save machine"), exportFolderFor(),
                                      fileNameOf(*m_report->machine) + QStringLiteral(".json"),
                                      tr("Machine (*.json)"), QStringLiteral(".json"), settings::exportFolder);
     if (file.isEmpty()) return;

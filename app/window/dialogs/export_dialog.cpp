@@ -14,6 +14,7 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QScreen>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -253,17 +254,14 @@ QLayout* ExportDialog::makeBottom() {
     return bottom;
 }
 
-/// The file is proposed next to the network and with its name; a bundled network has no such folder.
+/// The file is proposed in the folder of all exports and with the name of the network's file.
 QString ExportDialog::proposedFile() const {
     const QFileInfo network(m_document->networkFile());
     const bool isOwn = m_document->networkPath() == Path(m_document->networkFile().toStdString());
-    const QString beside =
-        isOwn && network.absoluteDir().exists() ? network.absolutePath() : QDir::homePath();
-    const QString folder = settings::exportFolder.isStored() ? settings::exportFolder.get() : beside;
     QString stem =
         isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
     stem.replace(QLatin1Char('/'), QLatin1Char('_'));
-    return QDir(folder).filePath(stem + toQString(m_suffix));
+    return QDir(exportFolderFor(m_document->networkFile())).filePath(stem + toQString(m_suffix));
 }
 
 ExportDialog::~ExportDialog() {
@@ -403,7 +401,11 @@ void ExportDialog::showChosen() {
         shown = tr("%1 of binary data").arg(bytesText(static_cast<double>(bytes)));
     }
     m_preview->setPlainText(shown);
-    m_reason->setText(made.error.left(1).toUpper() + made.error.mid(1));
+    // Refusals name flags of the command line in parentheses; the dialog has check boxes for them.
+    static const QRegularExpression flags(QStringLiteral(" \\(--[^)]*\\)"));
+    QString reason = made.error;
+    reason.remove(flags);
+    m_reason->setText(reason.left(1).toUpper() + reason.mid(1));
     m_content->setCurrentIndex(fine ? 0 : 1);
     QStringList lines;
     for (const std::string& warning : made.written.warnings)

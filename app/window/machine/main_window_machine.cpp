@@ -53,9 +53,9 @@ void MainWindow::saveMachine() {
     const auto machine = m_document->machineToEdit();
     QString proposal = toQString(saved_name(*machine)).toLower();
     proposal.replace(QRegularExpression(QStringLiteral("[^a-z0-9]+")), QStringLiteral("-"));
-    const QString file =
-        askSaveFile(this, tr("Save machine"), lastExportFolder(), proposal + QStringLiteral(".json"),
-                    tr("Machine (*.json)"), QStringLiteral(".json"), settings::exportFolder);
+    const QString file = askSaveFile(this, tr("Save machine"), exportFolderFor(m_document->networkFile()),
+                                     proposal + QStringLiteral(".json"), tr("Machine (*.json)"),
+                                     QStringLiteral(".json"), settings::exportFolder);
     if (file.isEmpty()) return;
     try {
         write_machine(to_save(*machine), file.toStdString());

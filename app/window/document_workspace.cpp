@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// A document in and out of a workspace file.
+#include <utility>
+
+#include <QFileInfo>
+
+#include "app/window/document.hpp"
+
+namespace placewright {
+
+void Document::reload() {
+    if (!isOpen()) return;
+    LoadRequest request = unfinished();
+    request.reload = true;
+    load(std::move(request));
+}
+
+WorkspaceSnapshot Document::snapshot() const {
+    WorkspaceSnapshot snapshot;
+    snapshot.scenario = m_scenario;
+    snapshot.placement = m_placement;
+    if (const Assessment* now = assessment(); now != nullptr && now->is_defined() && m_insights.current())
+        snapshot.value_s = now->score.value_s;
+    snapshot.shownRun = m_shown;
+    for (const auto& run : m_runs.all())
+        snapshot.runs.push_back({run->id(),
+                                 m_runs.scenarioOf(*run),
+                                 run->request(),
+                                 {run->state(), run->failure(), run->start_s(), run->progress()},
+                                 run->scores()});
+    // The same network in every scenario: runs of an earlier version of the file cannot be opened with it.
+    std::erase_if(snapshot.runs, [&](const auto& run) { return !sameNetwork(*run.scenario, *m_scenario); });
+    for (const KeptPlacements::Kept& kept : m_kept.all()) {
+        if (sameNetwork(*kept.scenario, *m_scenario)) snapshot.kept.push_back(kept);
+    }
+    snapshot.selection = m_selection;
+    snapshot.closed = m_closed;
+    return snapshot;
+}
+
+void Document::openWorkspace(const QString& file) {
+    m_background.run(
+        m_openLane, [file](const std::stop_token&) { return read_workspace(file.toStdString()); },
+        [this, file](Workspace workspace) { restore(file, std::move(workspace)); },
+        [this](const QString& error) {
+            Q_EMIT loadingChanged();
+            Q_EMIT message(true, error);
+        });
+    m_loading = {};
+    Q_EMIT loadingChanged();
+}
+
+void Document::restore(const QString& file, Workspace workspace) {
+    const QString network = QString::fromStdString(workspace.network);
+    if (network.contains(QLatin1Char('/')) && !QFileInfo::exists(network)) {
+        const QString found = m_askForMissing ? m_askForMissing(network) : QString();
+        if (found.isEmpty()) {
+            Q_EMIT loadingChanged();
+            Q_EMIT message(true, tr("%1 was not opened: its network %2 is missing.").arg(file, network));
+            return;
+        }
+        workspace.network = found.toStdString();
+    }
+    m_background.run(
+        m_openLane,
+        [file, workspace = std::move(workspace)](const std::stop_token& stop) {
+            return restored(file, workspace, stop);
+        },
+        [this, file](RestoredWorkspace opened) { adoptWorkspace(file, std::move(opened)); },
+        [this, file](const QString& error) {
+            Q_EMIT loadingChanged();
+            Q_EMIT message(true, tr("%1 was not opened: %2").arg(file, error));
+        });
+}
+
+void Document::adoptWorkspace(const QString& file, RestoredWorkspace opened) {
+    if (m_mayLeave && !m_mayLeave()) {
+        Q_EMIT loadingChanged();
+        return;
+    }
+    opened.notes.prepend(forget());
+    for (KeptPlacements::Kept& kept : opened.kept)
+        m_kept.keep(std::move(kept.scenario), std::move(kept.placement), kept.score_s);
+    if (opened.kept.empty())
+        m_kept.keep(opened.scenario, opened.scenario->job.single_device, opened.scenario->singleDevice_s);
+    enter(opened.scenario, opened.placement);
+    for (RestoredWorkspace::RestoredRun& run : opened.runs)
+        m_runs.restore(run.id, std::move(run.scenario), std::move(run.request), std::move(run.past));
+    m_shown = opened.shownRun;
+    if (opened.closed) setClosedModules(*opened.closed);
+    m_insights.simulate();
+    setSelection(opened.selection);
+    Q_EMIT runsChanged();
+    Q_EMIT workspaceOpened(file, opened.view);
+    report(opened.notes);
+}
+
+void Document::keep(const WorkspaceSnapshot& saved, double score_s) {
+    if (!isOpen() || !sameNetwork(*saved.scenario, *m_scenario)) return;
+    for (const WorkspaceSnapshot::SavedRun& run : saved.runs) {
+        const SearchProgress& progress = run.past.progress;
+        if (progress.best_placement)
+            m_kept.keep(run.scenario, *progress.best_placement, progress.best.penalised_s);
+    }
+    m_kept.keep(saved.scenario, saved.placement, score_s);
+}
+
+void Document::resumeRun(int id) {
+    const Run* run = m_runs.find(id);
+    if (run == nullptr || run->state() == Run::State::running || !run->saved()) return;
+    if (!sameScenario(*m_runs.scenarioOf(*run), *m_scenario)) {
+        Q_EMIT message(
+            true,
+            tr("%1 belongs to another machine or other options: double-click it first.").arg(runTitle(*run)));
+        return;
+    }
+    RunRequest request = run->request();
+    request.known = std::make_shared<const std::vector<RecordedScore>>(run->scores()->scores());
+    startSearch(std::move(request));
+}
+
+}  // namespace placewright

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/workspace.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <QCoreApplication>
+
+#include "app/window/loader.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/job/option_values.hpp"
+#include "core/job/saved_search.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr auto kGroupingAsked = "grouping_asked";
+
+struct WorkspaceText {
+    Q_DECLARE_TR_FUNCTIONS(Workspace)
+};
+
+/// The scenarios of a workspace that is being written, each once.
+class ScenarioTable {
+public:
+    explicit ScenarioTable(Workspace& workspace) : m_workspace(workspace) {}
+
+    std::size_t index(const std::shared_ptr<const Scenario>& scenario) {
+        for (std::size_t i = 0; i < m_known.size(); ++i) {
+            if (m_known[i] == scenario.get() || sameScenario(*m_known[i], *scenario)) return i;
+        }
+        OptionValues options = option_values(scenario->options);
+        options[kGroupingAsked] = scenario->groupingAsked;
+        m_known.push_back(scenario.get());
+        m_workspace.scenarios.push_back(
+            {scenario->machineFile.toStdString(), std::move(options), scenario->fingerprint});
+        return m_known.size() - 1;
+    }
+
+private:
+    Workspace& m_workspace;
+    std::vector<const Scenario*> m_known;
+};
+
+std::shared_ptr<const Scenario> scenarioFrom(const Workspace& workspace, const Workspace::Scenario& from,
+                                             const std::shared_ptr<const Scenario>& first,
+                                             const std::stop_token& stop) {
+    OptionValues values = from.options;
+    bool asked = true;
+    if (const auto found = values.find(kGroupingAsked); found != values.end()) {
+        const bool* truth = std::get_if<bool>(&found->second);
+        asked = truth == nullptr || *truth;
+        values.erase(found);
+    }
+    LoadRequest request;
+    request.options = job_options_from(values);
+    request.machine = QString::fromStdString(from.machine);
+    Scenario open;
+    if (first) {
+        open = *first;
+        if (request.machine == open.machineFile) request.machine.clear();
+    } else {
+        open.groupingAsked = true;  // the grouping is that of the options
+        LoadRequest network = request;
+        network.file = QString::fromStdString(workspace.network);
+        network.isNetwork = true;
+        network.reading = request.options->reading;
+        const Reading reading = read(network, open, stop);
+        if (reading.question) throw std::runtime_error(reading.question->reason.toStdString());
+        open = *reading.scenario;
+        request.machine.clear();
+    }
+    Scenario next = open;
+    if (*request.options != open.options || !request.machine.isEmpty())
+        next = *read(request, open, stop).scenario;
+    next.groupingAsked = asked;
+    return std::make_shared<const Scenario>(std::move(next));
+}
+
+/// The placement by names; groups that the file does not know are on the one device that is best.
+Placement placementFrom(const Workspace& workspace, const Scenario& scenario, std::size_t& missing) {
+    const Problem& problem = *scenario.job.problem;
+    Placement placement = scenario.job.single_device;
+    std::vector<bool> placed(problem.groups, false);
+    for (const auto& [name, deviceName] : workspace.placement) {
+        const auto op = problem.graph->find(name);
+        const auto device = problem.machine->find(deviceName);
+        if (!op || !device) continue;
+        const GroupId group = problem.grouping.group_of[*op];
+        if (placed[group] || !mayHold(problem, group, *device)) continue;
+        placement[group] = *device;
+        placed[group] = true;
+    }
+    missing = static_cast<std::size_t>(std::ranges::count(placed, false));
+    return placement;
+}
+
+RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_ptr<const Scenario> scenario,
+                                       const QString& file) {
+    const Problem& problem = *scenario->job.problem;
+    check_search(run.search, scenario->job, file.toStdString());
+    if (run.progress.best_placement) check_placement(problem, *run.progress.best_placement);
+    if (run.progress.archive) {
+        for (const auto& elite : run.progress.archive->elites) check_placement(problem, *elite.placement);
+    }
+    RestoredWorkspace::RestoredRun restored;
+    restored.id = run.id;
+    restored.scenario = std::move(scenario);
+    RunRequest& request = restored.request;
+    request.algorithm = run.search.algorithm;
+    request.options = run.search.options;
+    request.seed = run.search.seed;
+    request.starts = run.search.starts;
+    request.budget.evaluations = run.search.evaluations.value_or(Budget::kUnlimited);
+    request.budget.seconds = run.seconds;
+    if (run.predicted) request.predicted = run.progress.best_placement;
+    request.known = std::make_shared<const std::vector<RecordedScore>>(run.scores);
+    // What was running was stopped by the end of the program.
+    restored.past = {run.state == Workspace::Run::State::running ? Run::State::cancelled
+                                                                 : static_cast<Run::State>(run.state),
+                     QString::fromStdString(run.failure), run.start_s, run.progress};
+    return restored;
+}
+
+}  // namespace
+
+Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
+    Workspace workspace;
+    ScenarioTable scenarios(workspace);
+    scenarios.index(snapshot.scenario);
+    const Problem& problem = *snapshot.scenario->job.problem;
+    workspace.title =
+        WorkspaceText::tr("%1 on %2")
+            .arg(toQString(problem.graph->name()), toQString(problem.machine->name()))
+            .append(snapshot.value_s > 0 ? QStringLiteral(", ") + secondsText(snapshot.value_s) : QString())
+            .toStdString();
+    workspace.network = snapshot.scenario->networkFile.toStdString();
+    workspace.placement = placement_by_name(snapshot.placement, problem);
+    workspace.shown_run = snapshot.shownRun;
+    for (const auto& [scenario, placement, score_s] : snapshot.kept)
+        workspace.kept.push_back({scenarios.index(scenario), placement, score_s});
+    for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) {
+        Workspace::Run& run = workspace.runs.emplace_back();
+        const RunRequest& request = of.request;
+        run.id = of.id;
+        run.scenario = scenarios.index(of.scenario);
+        const Budget& budget = request.budget;
+        run.search = {request.algorithm, request.options, request.seed,
+                      budget.is_counted() ? std::optional(budget.evaluations) : std::nullopt, request.starts};
+        run.seconds = request.budget.seconds;
+        run.state = static_cast<Workspace::Run::State>(of.past.state);
+        run.failure = of.past.failure.toStdString();
+        run.predicted = request.predicted != nullptr;
+        run.start_s = of.past.start_s;
+        run.progress = of.past.progress;
+        run.scores = of.scores->scores();
+    }
+    for (const OpId op : snapshot.selection) workspace.selection.push_back(problem.graph->op(op).name);
+    workspace.has_modules = snapshot.closed.has_value();
+    if (snapshot.closed) workspace.closed_modules.assign(snapshot.closed->begin(), snapshot.closed->end());
+    workspace.view = snapshot.view;
+    return workspace;
+}
+
+RestoredWorkspace restored(const QString& file, const Workspace& workspace, const std::stop_token& stop) {
+    RestoredWorkspace result;
+    std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: of an earlier version of the network
+    for (const Workspace::Scenario& from : workspace.scenarios) {
+        auto scenario = scenarioFrom(workspace, from, result.scenario, stop);
+        if (!result.scenario) result.scenario = scenario;
+        scenarios.push_back(scenario->fingerprint == from.fingerprint ? scenario : nullptr);
+    }
+    std::size_t missing = 0, dropped = 0;
+    result.placement = placementFrom(workspace, *result.scenario, missing);
+    if (missing > 0)
+        result.notes << WorkspaceText::tr(
+                            "%1 not in the workspace were placed on one device: the network or machine file "
+                            "has changed.")
+                            .arg(missing == 1 ? WorkspaceText::tr("1 group of ops")
+                                              : WorkspaceText::tr("%L1 groups of ops").arg(missing));
+    try {
+        for (const Workspace::Kept& kept : workspace.kept) {
+            const auto& scenario = scenarios[kept.scenario];
+            if (!scenario) continue;
+            check_placement(*scenario->job.problem, kept.placement);
+            result.kept.push_back({scenario, kept.placement, kept.score_s});
+        }
+        for (const Workspace::Run& run : workspace.runs) {
+            if (const auto& scenario = scenarios[run.scenario]) {
+                result.runs.push_back(runFrom(run, scenario, file));
+                if (run.id == workspace.shown_run && run.progress.best_placement &&
+                    *run.progress.best_placement == result.placement)
+                    result.shownRun = run.id;
+            } else {
+                ++dropped;
+            }
+        }
+    } catch (const PlacementError& error) {
+        throw InputError(file.toStdString(), "runs", error.what());
+    }
+    if (dropped > 0)
+        result.notes << WorkspaceText::tr(
+                            "%1 left out: the network or machine file has changed since. They stay in %2 "
+                            "until you save.")
+                            .arg(dropped == 1 ? WorkspaceText::tr("1 run")
+                                              : WorkspaceText::tr("%L1 runs").arg(dropped),
+                                 file);
+    for (const std::string& name : workspace.selection) {
+        if (const auto op = result.scenario->job.problem->graph->find(name)) result.selection.push_back(*op);
+    }
+    std::ranges::sort(result.selection);
+    if (workspace.has_modules)
+        result.closed.emplace(workspace.closed_modules.begin(), workspace.closed_modules.end());
+    result.view = workspace.view;
+    return result;
+}
+
+}  // namespace placewright

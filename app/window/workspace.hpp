@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What a workspace file holds, as the window has it: taken from a document, and made from a file. Free
+// functions, for any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include <QString>
+#include <QStringList>
+
+#include "app/window/kept_placements.hpp"
+#include "app/window/run.hpp"
+#include "app/window/scenario.hpp"
+#include "core/io/state/workspace_file.hpp"
+#include "widgets/graph_scene.hpp"
+#include "widgets/op_view.hpp"
+
+namespace placewright {
+
+/// The state of a document at one moment. Shares with it what is large, so that it is taken at once.
+struct WorkspaceSnapshot {
+    struct SavedRun {
+        int id = 0;
+        std::shared_ptr<const Scenario> scenario;
+        RunRequest request;
+        Run::Past past;
+        std::shared_ptr<const ScoreRecord> scores;
+    };
+
+    std::shared_ptr<const Scenario> scenario;
+    Placement placement;
+    double value_s = 0;  ///< of the placement; 0: unknown
+    int shownRun = 0;
+    std::vector<SavedRun> runs;
+    std::vector<KeptPlacements::Kept> kept;
+    OpList selection;
+    std::optional<ClosedScopes> closed;
+    OptionValues view;
+};
+
+/// Returns the content of a file. O(ops + scores).
+Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
+
+/// What a workspace file became.
+struct RestoredWorkspace {
+    struct RestoredRun {
+        int id = 0;
+        std::shared_ptr<const Scenario> scenario;
+        RunRequest request;
+        Run::Past past;
+    };
+
+    std::shared_ptr<const Scenario> scenario;  ///< on screen
+    Placement placement;
+    int shownRun = 0;
+    std::vector<RestoredRun> runs;
+    std::vector<KeptPlacements::Kept> kept;
+    OpList selection;
+    std::optional<ClosedScopes> closed;
+    OptionValues view;
+    QStringList notes;  ///< what of the file could not be used, and why
+};
+
+/// Loads network, machines and runs of a workspace that was read from `file`. Throws std::exception with a
+/// message for the user.
+RestoredWorkspace restored(const QString& file, const Workspace& workspace, const std::stop_token& stop);
+
+}  // namespace placewright

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/workspace_keeper.hpp"
+
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QDir>
+#include <QEventLoop>
+#include <QFileInfo>
+#include <QLocale>
+#include <QMainWindow>
+#include <QUndoStack>
+#include <QUuid>
+
+#include "app/window/document.hpp"
+#include "app/window/gallery.hpp"
+#include "app/window/offer_bar.hpp"
+#include "app/window/settings.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kAutosaveMs = 20'000;
+/// Programs write a file in several steps.
+constexpr int kFileSettlesMs = 500;
+
+const auto kSuffix = QStringLiteral(".placewright");
+const auto kLast = QStringLiteral("last.placewright");
+const auto kFileValue = "workspace_file", kModifiedValue = "modified";
+
+QString textOf(const OptionValues& values, const char* name) {
+    const auto found = values.find(name);
+    const auto* text = found != values.end() ? std::get_if<std::string>(&found->second) : nullptr;
+    return text != nullptr ? toQString(*text) : QString();
+}
+
+bool truthOf(const OptionValues& values, const char* name) {
+    const auto found = values.find(name);
+    const bool* truth = found != values.end() ? std::get_if<bool>(&found->second) : nullptr;
+    return truth != nullptr && *truth;
+}
+
+/// "Inception-v3 on 4x V100, 77.6 ms (today's date and time)".
+QString sessionText(const QString& file) {
+    return QStringLiteral("%1 (%2)").arg(
+        toQString(workspace_title(file.toStdString())),
+        QLocale().toString(QFileInfo(file).lastModified(), QLocale::ShortFormat));
+}
+
+}  // namespace
+
+QString WorkspaceKeeper::sessionFolder() {
+    const QString state = qEnvironmentVariable("XDG_STATE_HOME");
+    return state.isEmpty() ? fileBesideSettings(QStringLiteral("sessions"))
+                           : state + QStringLiteral("/placewright/sessions");
+}
+
+WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWindow* window, View view)
+    : QObject(window), m_document(document), m_offers(offers), m_window(window), m_view(std::move(view)) {
+    connect(document->undoStack(), &QUndoStack::indexChanged, this, &WorkspaceKeeper::note);
+    connect(document, &Document::runsChanged, this, [this] {
+        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
+    });
+    connect(document, &Document::problemChanged, this, [this] {
+        watch();
+        // Another network: its work begins.
+        if (m_document->undoStack()->count() > 0 || !m_document->runs().empty()) return;
+        m_file.clear();
+        m_runsNoted = runsSignature();
+        setModified(false);
+    });
+    connect(document, &Document::workspaceOpened, this, &WorkspaceKeeper::opened);
+    m_autosave.setSingleShot(true);
+    connect(&m_autosave, &QTimer::timeout, this, &WorkspaceKeeper::writeSession);
+    m_settled.setSingleShot(true);
+    m_settled.setInterval(kFileSettlesMs);
+    connect(&m_watcher, &QFileSystemWatcher::fileChanged, this, [this](const QString& file) {
+        m_changed = file;
+        m_settled.start();
+    });
+    connect(&m_settled, &QTimer::timeout, this, [this] { offerReload(m_changed); });
+}
+
+WorkspaceKeeper::~WorkspaceKeeper() {
+    m_background.disconnect(this);
+}
+
+WorkspaceSnapshot WorkspaceKeeper::snapshot() const {
+    WorkspaceSnapshot snapshot = m_document->snapshot();
+    snapshot.view = m_view.get();
+    return snapshot;
+}
+
+void WorkspaceKeeper::setModified(bool modified) {
+    m_modified = modified;
+    m_window->setWindowModified(modified);
+}
+
+void WorkspaceKeeper::note() {
+    if (!m_document->isOpen()) return;
+    ++m_revision;
+    if (!m_modified) setModified(true);
+    if (!m_session.isEmpty() && !m_autosave.isActive()) m_autosave.start();
+}
+
+quint64 WorkspaceKeeper::runsSignature() const {
+    quint64 signature = 0;
+    for (const auto& run : m_document->runs()) {
+        constexpr quint64 kPrime = 1'099'511'628'211;
+        for (const quint64 value : {static_cast<quint64>(run->id()), static_cast<quint64>(run->state()) + 1,
+                                    static_cast<quint64>(run->progress().evaluations)})
+            signature = (signature ^ value) * kPrime;
+    }
+    return signature;
+}
+
+bool WorkspaceKeeper::save(bool waits) {
+    if (!m_document->isOpen()) return false;
+    return m_file.isEmpty() ? saveAs(waits) : write(m_file, waits);
+}
+
+bool WorkspaceKeeper::saveAs(bool waits) {
+    if (!m_document->isOpen()) return false;
+    const QString name = toQString(m_document->problem()->graph->name()) + kSuffix;
+    const QString file =
+        askSaveFile(m_window, tr("Save workspace"), exportFolderFor(m_document->networkFile()), name,
+                    tr("Workspaces (*%1)").arg(kSuffix), kSuffix, settings::exportFolder);
+    return !file.isEmpty() && write(file, waits);
+}
+
+bool WorkspaceKeeper::write(const QString& file, bool waits) {
+    QEventLoop loop;
+    bool written = false;
+    m_background.run(
+        m_saveLane,
+        [file, snapshot = snapshot()](const std::stop_token&) {
+            write_workspace(workspaceOf(snapshot), file.toStdString());
+            return std::pair(snapshot, scoreOf(snapshot.scenario->job, snapshot.placement));
+        },
+        [this, file, revision = m_revision, &written, waits](const auto& result) {
+            m_document->keep(result.first, result.second);
+            m_file = QFileInfo(file).absoluteFilePath();
+            rememberFile(m_file);
+            if (revision == m_revision) setModified(false);
+            if (waits) written = true;
+            Q_EMIT saved(m_file);
+        },
+        [this](const QString& error) { Q_EMIT failed(error); });
+    if (!waits) return true;
+    connect(&m_background, &Background::settled, &loop, [&] {
+        if (!m_saveLane.busy()) loop.quit();
+    });
+    loop.exec(QEventLoop::ExcludeUserInputEvents);
+    return written;
+}
+
+void WorkspaceKeeper::startSession(bool reopens) {
+    const QString folder = sessionFolder();
+    QDir().mkpath(folder);
+    const QString id = QUuid::createUuid().toString(QUuid::Id128).left(12);
+    m_session = folder + QStringLiteral("/session-") + id + kSuffix;
+    m_lock = std::make_unique<QLockFile>(m_session + QStringLiteral(".lock"));
+    m_lock->setStaleLockTime(0);  // only the end of the program makes it stale
+    if (!m_lock->tryLock(0)) {
+        m_session.clear();
+        Q_EMIT failed(tr("%1 cannot be written: the session is not kept until you save it.").arg(folder));
+        return;
+    }
+    bool known = false;
+    const int interval = qEnvironmentVariableIntValue("PLACEWRIGHT_AUTOSAVE_MS", &known);
+    m_autosave.setInterval(known && interval > 0 ? interval : kAutosaveMs);
+    offerRecovery();
+    const QString last = folder + QLatin1Char('/') + kLast;
+    if (!reopens || !m_recovery.file.isEmpty() || !QFileInfo::exists(last)) return;
+    if (settings::reopenLast.get()) return m_document->openWorkspace(last);
+    m_offers->offer(QStringLiteral("last"), tr("Last session: %1").arg(sessionText(last)),
+                    {{tr("Reopen"), [this, last] { m_document->openWorkspace(last); }}, {tr("Close"), {}}});
+}
+
+void WorkspaceKeeper::offerRecovery() {
+    m_recovery = {};
+    const QDir folder(sessionFolder());
+    for (const QFileInfo& info :
+         folder.entryInfoList({QStringLiteral("session-*") + kSuffix}, QDir::Files, QDir::Time)) {
+        const QString file = info.absoluteFilePath();
+        if (file == QFileInfo(m_session).absoluteFilePath()) continue;
+        auto lock = std::make_unique<QLockFile>(file + QStringLiteral(".lock"));
+        lock->setStaleLockTime(0);
+        if (!lock->tryLock(0)) continue;  // its window is open
+        m_recovery = {file, std::move(lock)};
+        m_offers->offer(QStringLiteral("recovery"),
+                        tr("Placewright ended unexpectedly. It kept %1.").arg(sessionText(file)),
+                        {{tr("Restore"), [this, file] { m_document->openWorkspace(file); }},
+                         {tr("Discard"), [this, file] {
+                              if (!QFile::moveToTrash(file)) QFile::remove(file);
+                              offerRecovery();
+                          }}});
+        return;
+    }
+}
+
+void WorkspaceKeeper::writeSession() {
+    if (m_session.isEmpty() || !m_document->isOpen()) return;
+    if (m_sessionLane.busy()) return m_autosave.start();
+    WorkspaceSnapshot now = snapshot();
+    now.view[kFileValue] = m_file.toStdString();
+    now.view[kModifiedValue] = m_modified;
+    m_background.run(
+        m_sessionLane,
+        [file = m_session, now = std::move(now)](const std::stop_token&) {
+            write_workspace(workspaceOf(now), file.toStdString());
+            return true;
+        },
+        [this](bool) {
+            m_sessionFailed = false;
+            // What was restored is now in the session of this window.
+            if (std::exchange(m_recovered, false)) {
+                QFile::remove(m_recovery.file);
+                offerRecovery();
+            }
+        },
+        [this](const QString& error) {
+            if (!std::exchange(m_sessionFailed, true))
+                Q_EMIT failed(tr("The session is not kept until you save it: %1").arg(error));
+            m_autosave.start();
+        });
+}
+
+void WorkspaceKeeper::saveSession() {
+    if (m_session.isEmpty() || !m_document->isOpen()) return;
+    m_background.finish();  // two must not write the file at once
+    m_sessionLane.cancel();
+    writeSession();
+    m_background.finish();
+}
+
+void WorkspaceKeeper::endSession() {
+    if (m_session.isEmpty()) return;
+    saveSession();
+    m_autosave.stop();
+    const QString last = sessionFolder() + QLatin1Char('/') + kLast;
+    if (m_document->isOpen() && QFileInfo::exists(m_session)) {
+        QFile::remove(last);
+        QFile::rename(m_session, last);
+    } else {
+        QFile::remove(m_session);
+    }
+    m_session.clear();
+    m_lock.reset();
+}
+
+void WorkspaceKeeper::opened(const QString& file, const OptionValues& view) {
+    m_offers->withdraw(QStringLiteral("last"));
+    m_view.set(view);
+    const bool isSession = QFileInfo(file).absolutePath() == QFileInfo(sessionFolder()).absoluteFilePath();
+    if (isSession) {
+        m_recovered = !m_recovery.file.isEmpty() && file == m_recovery.file;
+        m_file = textOf(view, kFileValue);
+        setModified(truthOf(view, kModifiedValue));
+        writeSession();
+        return;
+    }
+    m_file = QFileInfo(file).absoluteFilePath();
+    rememberFile(m_file);
+    m_document->keep(m_document->snapshot(), m_document->screenScore_s());
+    setModified(false);
+}
+
+void WorkspaceKeeper::watch() {
+    if (const QStringList before = m_watcher.files(); !before.isEmpty()) m_watcher.removePaths(before);
+    m_offers->withdraw(QStringLiteral("reload"));
+    if (!m_document->isOpen()) return;
+    for (const QString& file : {toQString(m_document->networkPath().string()), m_document->machineFile()}) {
+        if (QFileInfo(file).isFile()) m_watcher.addPath(file);
+    }
+}
+
+void WorkspaceKeeper::offerReload(const QString& file) {
+    if (!QFileInfo::exists(file)) return;
+    m_watcher.addPath(file);  // a file that was replaced is no longer watched
+    m_offers->offer(
+        QStringLiteral("reload"),
+        tr("%1 has changed on disk. Reload it? The placement stays.").arg(QFileInfo(file).fileName()),
+        {{tr("Reload"), [this] { m_document->reload(); }}, {tr("Ignore"), {}}});
+}
+
+}  // namespace placewright

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <QFileSystemWatcher>
+#include <QLockFile>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+
+#include "app/window/background.hpp"
+#include "app/window/workspace.hpp"
+
+class QMainWindow;
+
+namespace placewright {
+
+class Document;
+class OfferBar;
+
+/// Keeps a window's work in files: the workspace that the user saves, and the session, which is written by
+/// itself so that nothing is lost when the program ends unexpectedly. All files are written on another
+/// thread.
+class WorkspaceKeeper : public QObject {
+    Q_OBJECT
+public:
+    /// How the keeper sees the window.
+    struct View {
+        std::function<OptionValues()> get;
+        std::function<void(const OptionValues&)> set;
+    };
+
+    WorkspaceKeeper(Document* document, OfferBar* offers, QMainWindow* window, View view);
+    ~WorkspaceKeeper() override;
+
+    /// The file of the workspace; empty while it is in none.
+    const QString& file() const { return m_file; }
+    bool isModified() const { return m_modified; }
+    /// Saves the workspace; asks for a file if it has none. With `waits`, returns once it is written, and
+    /// false if it is not.
+    bool save(bool waits = false);
+    /// The same in a file that the user chooses.
+    bool saveAs(bool waits = false);
+
+    /// Begins to write the session within an interval ($PLACEWRIGHT_AUTOSAVE_MS, or 20 s) of each change, and
+    /// offers sessions that ended unexpectedly. `reopens`: offers, or reopens, the session of the window that
+    /// was closed last.
+    void startSession(bool reopens);
+    /// Writes the session now; the next start offers it. Without effect before startSession().
+    void saveSession();
+    /// The window closes: its session becomes the one that was closed last.
+    void endSession();
+    /// The folder of sessions.
+    static QString sessionFolder();
+
+Q_SIGNALS:
+    void failed(const QString& error);
+    void saved(const QString& file);
+
+private:
+    struct Recovery {
+        QString file;
+        std::unique_ptr<QLockFile> lock;
+    };
+
+    bool write(const QString& file, bool waits);
+    WorkspaceSnapshot snapshot() const;
+    void note();
+    /// Changes whenever something of the runs does that is worth saving.
+    quint64 runsSignature() const;
+    void setModified(bool modified);
+    void writeSession();
+    void offerRecovery();
+    void opened(const QString& file, const OptionValues& view);
+    void watch();
+    void offerReload(const QString& file);
+
+    Document* m_document;
+    OfferBar* m_offers;
+    QMainWindow* m_window;
+    View m_view;
+    QString m_file;
+    bool m_modified = false;
+    quint64 m_revision = 0;   ///< counts changes
+    quint64 m_runsNoted = 0;  ///< signature of the runs when they were noted
+
+    QString m_session;  ///< file of the session; empty before startSession()
+    std::unique_ptr<QLockFile> m_lock;
+    QTimer m_autosave;
+    bool m_sessionFailed = false;  ///< said already
+    Recovery m_recovery;           ///< the session that is offered, or was restored
+    bool m_recovered = false;      ///< it is on screen
+
+    QFileSystemWatcher m_watcher;
+    QTimer m_settled;  ///< since a watched file has changed
+    QString m_changed;
+
+    Background::Lane m_saveLane, m_sessionLane;
+    Background m_background{2};  ///< last: its destructor waits for the work in the lanes
+};
+
+}  // namespace placewright

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/state/workspace_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "core/base/infinity.hpp"
+#include "core/base/text.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/json.hpp"
+#include "core/io/text/option_json.hpp"
+#include "core/io/text/whole_file.hpp"
+
+namespace placewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWorkspaceFormat = "placewright.workspace";
+constexpr std::int64_t kWorkspaceVersion = 1;
+constexpr std::size_t kMostParts = 1000;  // runs, scenarios, kept placements
+constexpr std::int64_t kMostWhole = std::numeric_limits<std::int64_t>::max();
+constexpr std::array kStates{"running", "finished", "cancelled", "failed"};
+
+// --- values ---
+
+Json number_json(double value) {
+    return std::isfinite(value) ? json_number(value) : Json(nullptr);
+}
+
+/// A finite number; null stands for infinity.
+double number_from(const JsonValue& value) {
+    return value.json().is_null() ? kInfinity : value.number();
+}
+
+template <class Number>
+void append_number(std::string& text, Number value) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    text.append(digits.data(), end.ptr);
+}
+
+/// The numbers in a text, separated by single blanks.
+template <class Number>
+bool next_number(std::string_view& text, Number& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return true;
+    if (text.front() != ' ') return false;
+    text.remove_prefix(1);
+    return !text.empty();
+}
+
+std::string placement_text(const Placement& placement) {
+    std::string text;
+    for (const DeviceId device : placement) {
+        if (!text.empty()) text += ' ';
+        append_number(text, device);
+    }
+    return text;
+}
+
+Placement placement_from(const JsonValue& value) {
+    const std::string whole = value.text();
+    std::string_view text = whole;
+    Placement placement;
+    while (!text.empty()) {
+        DeviceId device = 0;
+        if (!next_number(text, device)) value.fail("is no list of device numbers, such as \"0 0 1\"");
+        placement.push_back(device);
+    }
+    return placement;
+}
+
+Json score_json(const Score& score) {
+    return Json::array({number_json(score.penalised_s), number_json(score.value_s), score.fits});
+}
+
+Score score_from(const JsonValue& value) {
+    if (value.size() != 3) value.fail("is no score: expected [seconds, seconds, true or false]");
+    return {number_from(value.at(0)), number_from(value.at(1)), value.at(2).truth()};
+}
+
+std::size_t index_from(const JsonValue& value, std::size_t count) {
+    return static_cast<std::size_t>(value.whole(0, static_cast<std::int64_t>(count) - 1));
+}
+
+/// A list of at most `most` values.
+template <class Use>
+void each_of(const JsonValue& value, std::size_t most, Use use) {
+    if (value.size() > most) value.fail("has more than " + std::to_string(most) + " values");
+    value.for_each_item(use);
+}
+
+OptionValues options_from(const JsonValue& value) {
+    OptionValues options;
+    value.for_each_member(
+        [&](const std::string& name, const JsonValue& option) { options[name] = option_from(option); });
+    return options;
+}
+
+// --- names of files ---
+
+bool is_file(const std::string& text) {
+    std::error_code error;
+    return fs::path(text).has_parent_path() || fs::exists(text, error);
+}
+
+/// A file as a path relative to the workspace; the name of a shipped file, or the parts of a machine, as they
+/// are.
+Json source_json(const std::string& text, const Path& folder) {
+    if (!is_file(text)) return {{"name", text}};
+    std::error_code error;
+    const fs::path file = fs::absolute(text, error).lexically_normal();
+    const fs::path shipped = fs::absolute(models_folder(), error).lexically_normal();
+    const std::string inside = file.lexically_relative(shipped).string();
+    if (!inside.empty() && !inside.starts_with("..")) return {{"name", file.stem().string()}};
+    return {{"file", file.lexically_relative(folder).generic_string()}};
+}
+
+std::string source_from(const JsonValue& value, const Path& folder) {
+    if (const auto name = value.find("name")) {
+        if (name->text().empty()) name->fail("is empty");
+        return name->text();
+    }
+    const std::string file = value.at("file").text();
+    if (file.empty()) value.at("file").fail("is empty");
+    return (folder / fs::path(file)).lexically_normal().string();
+}
+
+Path folder_of(const Path& file) {
+    std::error_code error;
+    return fs::absolute(file, error).lexically_normal().parent_path();
+}
+
+/// Options with the values that are files made relative to a folder, or absolute again.
+OptionValues with_files(OptionValues options, const Path& folder, bool relative) {
+    for (auto& [name, value] : options) {
+        auto* text = std::get_if<std::string>(&value);
+        if (!name.starts_with("file.") || text == nullptr || text->empty()) continue;
+        const fs::path file(*text);
+        *text = relative ? fs::absolute(file).lexically_normal().lexically_relative(folder).generic_string()
+                         : (folder / file).lexically_normal().string();
+    }
+    return options;
+}
+
+// --- runs ---
+
+Json curve_json(const std::vector<CurvePoint>& curve) {
+    Json points = Json::array();
+    for (const CurvePoint& point : curve)
+        points.push_back(Json::array({point.evaluations, number_json(point.seconds),
+                                      number_json(point.best_s), number_json(point.mean_s), point.fits}));
+    return points;
+}
+
+std::shared_ptr<const std::vector<CurvePoint>> curve_from(const JsonValue& value) {
+    auto curve = std::make_shared<std::vector<CurvePoint>>();
+    value.for_each_item([&](const JsonValue& point) {
+        if (point.size() != 5)
+            point.fail("is no point: expected [evaluations, seconds, best, mean, true or false]");
+        curve->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
+                          number_from(point.at(1)), number_from(point.at(2)), number_from(point.at(3)),
+                          point.at(4).truth()});
+    });
+    return curve;
+}
+
+Json archive_json(const ArchiveView& archive) {
+    Json dimensions = Json::array(), elites = Json::array();
+    for (const ArchiveView::Dimension& dimension : archive.dimensions)
+        dimensions.push_back(
+            {{"title", dimension.title}, {"size", dimension.size}, {"labels", dimension.labels}});
+    for (const ArchiveView::Elite& elite : archive.elites)
+        elites.push_back({{"cell", elite.cell},
+                          {"score", score_json(elite.score)},
+                          {"placement", placement_text(*elite.placement)}});
+    return {{"dimensions", std::move(dimensions)}, {"elites", std::move(elites)}};
+}
+
+std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
+    constexpr std::size_t kMostDimensions = 8, kMostCells = 10'000'000;
+    auto archive = std::make_shared<ArchiveView>();
+    std::size_t cells = 1;
+    each_of(value.at("dimensions"), kMostDimensions, [&](const JsonValue& item) {
+        ArchiveView::Dimension& dimension = archive->dimensions.emplace_back();
+        dimension.title = item.at("title").text();
+        dimension.size = static_cast<std::uint32_t>(item.at("size").whole(1, kMostCells));
+        cells *= dimension.size;
+        if (cells > kMostCells) item.fail("makes an archive of more than 10000000 cells");
+        item.at("labels").for_each_item(
+            [&](const JsonValue& label) { dimension.labels.push_back(label.text()); });
+        if (!dimension.labels.empty() && dimension.labels.size() != dimension.size)
+            item.at("labels").fail("has not one text for each cell");
+    });
+    if (archive->dimensions.empty()) value.at("dimensions").fail("is empty");
+    value.at("elites").for_each_item([&](const JsonValue& item) {
+        const auto cell = static_cast<std::uint32_t>(index_from(item.at("cell"), cells));
+        if (!archive->elites.empty() && cell <= archive->elites.back().cell)
+            item.at("cell").fail("is not greater than the one before");
+        archive->elites.push_back({cell, score_from(item.at("score")),
+                                   std::make_shared<const Placement>(placement_from(item.at("placement")))});
+    });
+    return archive;
+}
+
+Json scores_json(const std::vector<RecordedScore>& scores) {
+    Json lines = Json::array();
+    for (const auto& [key, score] : scores) {
+        std::string line;
+        append_number(line, key.first);
+        for (const std::uint64_t part : {key.second}) append_number(line += ' ', part);
+        for (const double part : {score.penalised_s, score.value_s}) append_number(line += ' ', part);
+        line += score.fits ? " 1" : " 0";
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::vector<RecordedScore> scores_from(const JsonValue& value) {
+    std::vector<RecordedScore> scores;
+    value.for_each_item([&](const JsonValue& item) {
+        const std::string whole = item.text();
+        std::string_view text = whole;
+        RecordedScore& score = scores.emplace_back();
+        int fits = 0;
+        const bool right =
+            next_number(text, score.placement.first) && next_number(text, score.placement.second) &&
+            next_number(text, score.score.penalised_s) && next_number(text, score.score.value_s) &&
+            next_number(text, fits) && text.empty() && (fits == 0 || fits == 1) &&
+            std::isfinite(score.score.penalised_s) && std::isfinite(score.score.value_s);
+        if (!right) item.fail("is no score: expected \"KEY KEY SECONDS SECONDS FITS\"");
+        score.score.fits = fits == 1;
+    });
+    return scores;
+}
+
+Json run_json(const Workspace::Run& run) {
+    Json starts = Json::array();
+    for (const Placement& start : run.search.starts) starts.push_back(placement_text(start));
+    const SearchProgress& progress = run.progress;
+    Json json = {
+        {"id", run.id},
+        {"scenario", run.scenario},
+        {"algorithm", run.search.algorithm},
+        {"options", options_json(run.search.options)},
+        {"seed", std::to_string(run.search.seed)},
+        {"limit_evaluations", run.search.evaluations ? Json(*run.search.evaluations) : Json(nullptr)},
+        {"limit_s", number_json(run.seconds)},
+        {"starts", std::move(starts)},
+        {"state", kStates.at(static_cast<std::size_t>(run.state))},
+        {"failure", run.failure},
+        {"predicted", run.predicted},
+        {"start_s", number_json(run.start_s)},
+        {"evaluations", progress.evaluations},
+        {"simulations", progress.simulations},
+        {"elapsed_s", number_json(progress.elapsed_s)},
+        {"lower_bound_s", number_json(progress.lower_bound_s)}};
+    if (progress.best_placement) {
+        json["best"] = score_json(progress.best);
+        json["best_placement"] = placement_text(*progress.best_placement);
+    }
+    if (progress.curve) json["curve"] = curve_json(*progress.curve);
+    if (progress.archive) json["archive"] = archive_json(*progress.archive);
+    json["scores"] = scores_json(run.scores);
+    return json;
+}
+
+Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
+    Workspace::Run run;
+    run.id = static_cast<int>(value.at("id").whole(1, 1'000'000'000));
+    run.scenario = index_from(value.at("scenario"), scenarios);
+    run.search.algorithm = value.at("algorithm").text();
+    run.search.options = options_from(value.at("options"));
+    const std::string seed = value.at("seed").text();
+    std::string_view digits = seed;
+    if (!next_number(digits, run.search.seed) || !digits.empty()) value.at("seed").fail("is no whole number");
+    if (const JsonValue limit = value.at("limit_evaluations"); !limit.json().is_null())
+        run.search.evaluations = static_cast<std::uint64_t>(limit.whole(1, kMostWhole));
+    run.seconds = number_from(value.at("limit_s"));
+    each_of(value.at("starts"), kMostParts,
+            [&](const JsonValue& start) { run.search.starts.push_back(placement_from(start)); });
+    const std::string state = value.at("state").text();
+    const auto* const found = std::ranges::find(kStates, state);
+    if (found == kStates.end())
+        value.at("state").fail("is " + in_quotes(state) + ", which is no state of a run");
+    run.state = static_cast<Workspace::Run::State>(found - kStates.begin());
+    run.failure = value.at("failure").text();
+    run.predicted = value.at("predicted").truth();
+    run.start_s = number_from(value.at("start_s"));
+    run.progress.evaluations = static_cast<std::uint64_t>(value.at("evaluations").whole(0, kMostWhole));
+    run.progress.simulations = static_cast<std::uint64_t>(value.at("simulations").whole(0, kMostWhole));
+    run.progress.elapsed_s = number_from(value.at("elapsed_s"));
+    run.progress.lower_bound_s = number_from(value.at("lower_bound_s"));
+    if (const auto best = value.find("best")) {
+        run.progress.best = score_from(*best);
+        run.progress.best_placement =
+            std::make_shared<const Placement>(placement_from(value.at("best_placement")));
+    }
+    if (const auto curve = value.find("curve")) run.progress.curve = curve_from(*curve);
+    if (const auto archive = value.find("archive")) run.progress.archive = archive_from(*archive);
+    run.scores = scores_from(value.at("scores"));
+    return run;
+}
+
+}  // namespace
+
+std::string workspace_text(const Workspace& workspace, const Path& file) {
+    const Path folder = folder_of(file);
+    Json scenarios = Json::array(), kept = Json::array(), runs = Json::array(), placement = Json::object();
+    for (const Workspace::Scenario& scenario : workspace.scenarios)
+        scenarios.push_back({{"machine", source_json(scenario.machine, folder)},
+                             {"options", options_json(with_files(scenario.options, folder, true))},
+                             {"fingerprint", scenario.fingerprint}});
+    for (const auto& [op, device] : workspace.placement) append_member(placement, op, device);
+    for (const Workspace::Kept& each : workspace.kept)
+        kept.push_back({{"scenario", each.scenario},
+                        {"placement", placement_text(each.placement)},
+                        {"score_s", number_json(each.score_s)}});
+    for (const Workspace::Run& run : workspace.runs) runs.push_back(run_json(run));
+    Json root = {{"format", kWorkspaceFormat},
+                 {"version", kWorkspaceVersion},
+                 {"title", workspace.title},
+                 {"network", source_json(workspace.network, folder)},
+                 {"scenarios", std::move(scenarios)},
+                 {"placement", std::move(placement)},
+                 {"shown_run", workspace.shown_run},
+                 {"kept", std::move(kept)},
+                 {"runs", std::move(runs)},
+                 {"selection", workspace.selection},
+                 {"view", options_json(workspace.view)}};
+    if (workspace.has_modules) root["closed_modules"] = workspace.closed_modules;
+    return file_text(root);
+}
+
+void write_workspace(const Workspace& workspace, const Path& file) {
+    write_file(file, workspace_text(workspace, file));
+}
+
+Workspace read_workspace(const Path& file) {
+    const JsonFile json(file);
+    json.require_format(kWorkspaceFormat);
+    const Json content = json.parse();
+    const JsonValue root(json, content);
+    if (const std::int64_t version = root.at("version").whole(); version > kWorkspaceVersion)
+        root.at("version").fail("is " + std::to_string(version) +
+                                ", of a newer Placewright; this one reads " + "up to version " +
+                                std::to_string(kWorkspaceVersion) + ": open the file with the newer program");
+    JsonFile::require_version(root, kWorkspaceVersion);
+    const Path folder = folder_of(file);
+    Workspace workspace;
+    workspace.title = root.text_or("title", "");
+    workspace.network = source_from(root.at("network"), folder);
+    each_of(root.at("scenarios"), kMostParts, [&](const JsonValue& item) {
+        workspace.scenarios.push_back({source_from(item.at("machine"), folder),
+                                       with_files(options_from(item.at("options")), folder, false),
+                                       item.at("fingerprint").text()});
+    });
+    if (workspace.scenarios.empty()) root.at("scenarios").fail("is empty");
+    root.at("placement").for_each_member([&](const std::string& op, const JsonValue& device) {
+        workspace.placement.emplace_back(op, device.text());
+    });
+    workspace.shown_run = static_cast<int>(root.at("shown_run").whole(0, 1'000'000'000));
+    each_of(root.at("kept"), kMostParts, [&](const JsonValue& item) {
+        workspace.kept.push_back({index_from(item.at("scenario"), workspace.scenarios.size()),
+                                  placement_from(item.at("placement")), number_from(item.at("score_s"))});
+    });
+    int last = 0;
+    each_of(root.at("runs"), kMostParts, [&](const JsonValue& item) {
+        workspace.runs.push_back(run_from(item, workspace.scenarios.size()));
+        if (std::exchange(last, workspace.runs.back().id) >= workspace.runs.back().id)
+            item.at("id").fail("is not greater than the one before");
+    });
+    root.at("selection").for_each_item([&](const JsonValue& op) {
+        workspace.selection.push_back(op.text());
+    });
+    if (const auto closed = root.find("closed_modules")) {
+        workspace.has_modules = true;
+        closed->for_each_item(
+            [&](const JsonValue& path) { workspace.closed_modules.push_back(path.text()); });
+    }
+    workspace.view = options_from(root.at("view"));
+    return workspace;
+}
+
+std::string workspace_title(const Path& file) {
+    constexpr std::size_t kMostBytes = 4096;
+    // The plain members are on one line, as file_text() begins.
+    std::string begin(kMostBytes, '\0');
+    std::ifstream stream = open_regular_file(file);
+    stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(stream.gcount()));
+    const std::size_t end = begin.find(",\n", 0);
+    if (end == std::string::npos) return {};
+    const Json plain = json_value(begin.substr(0, end) + '}');
+    if (!plain.is_object() || plain.value("format", Json()) != kWorkspaceFormat) return {};
+    const Json title = plain.value("title", Json());
+    return title.is_string() ? printable(title.get<std::string>()) : std::string();
+}
+
+bool is_workspace(const Path& file) {
+    // As file_text() begins.
+    const std::string begin = "{\n  \"format\": \"" + std::string(kWorkspaceFormat) + '"';
+    std::string found(begin.size(), '\0');
+    std::ifstream stream = open_regular_file(file);
+    return file.extension() == kWorkspaceSuffix ||
+           (stream.read(found.data(), static_cast<std::streamsize>(found.size())) && found == begin);
+}
+
+}  // namespace placewright

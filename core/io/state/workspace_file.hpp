@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// A workspace: all that the window holds of one network, in one file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/path.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/search/search.hpp"
+
+namespace placewright {
+
+inline constexpr std::string_view kWorkspaceSuffix = ".placewright";
+
+/// Devices are numbers in the machine of the scenario, groups those of its problem; whoever uses a workspace
+/// checks them against the problem.
+struct Workspace {
+    /// A machine and the options of the simulation.
+    struct Scenario {
+        std::string machine;  ///< file, name of a shipped machine, or parts ("2x RTX 4090")
+        OptionValues options;
+        std::string
+            fingerprint;  ///< problem_fingerprint(); placements by group are valid only if it is equal
+    };
+    /// A placement of a scenario that is kept.
+    struct Kept {
+        std::size_t scenario = 0;  ///< index
+        Placement placement;
+        double score_s = 0;  ///< penalised objective value
+    };
+    struct Run {
+        enum class State : std::uint8_t { running, finished, cancelled, failed };
+
+        int id = 0;
+        std::size_t scenario = 0;  ///< index
+        SavedSearch search;
+        double seconds = 0;  ///< limit of time; infinity: none
+        State state = State::finished;
+        std::string failure;
+        bool predicted = false;  ///< the placement of a policy, not of a search
+        double start_s = 0;      ///< objective value of the start; 0: unknown
+        /// Without distribution, training and means.
+        SearchProgress progress;
+        std::vector<RecordedScore> scores;
+    };
+
+    std::string title{};              ///< for lists of files: what is in it, one line
+    std::string network;              ///< file, or name of a shipped network
+    std::vector<Scenario> scenarios;  ///< the first is the one on screen; never empty
+    /// Op -> device, on screen.
+    std::vector<std::pair<std::string, std::string>> placement;
+    int shown_run = 0;  ///< id of the run whose placement it is; 0: none
+    std::vector<Kept> kept;
+    std::vector<Run> runs;
+    std::vector<std::string> selection;       ///< names of ops
+    std::vector<std::string> closed_modules;  ///< paths of scopes
+    bool has_modules = false;                 ///< whether closed_modules says anything
+    OptionValues view;                        ///< what only the window understands
+};
+
+/// Returns the JSON text of a workspace that will be at `file`: files are named relative to its folder.
+/// O(scores). Throws nothing but std::bad_alloc.
+std::string workspace_text(const Workspace& workspace, const Path& file);
+
+/// Writes it in place of an existing file. Throws InputError.
+void write_workspace(const Workspace& workspace, const Path& file);
+
+/// Reads a workspace; files in it become paths that can be opened from the current folder. Limits: those of
+/// JSON (512 MiB, 50 million values), 1 000 runs and scenarios. Throws InputError.
+Workspace read_workspace(const Path& file);
+
+/// Returns the title of a workspace without reading it whole; empty if it has none, or is no workspace.
+std::string workspace_title(const Path& file);
+
+/// Whether the file begins like a workspace; reads only its first bytes.
+bool is_workspace(const Path& file);
+
+}  // namespace placewright
