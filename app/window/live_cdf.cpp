@@ -109,7 +109,8 @@ CdfData LiveCdf::searches() const {
     for (const RunRow& row : m_document->runRows()) {
         const auto found =
             std::ranges::find(m_document->runs(), row.id, [](const auto& run) { return run->id(); });
-        if (found == m_document->runs().end() || !row.elsewhere.isEmpty() || row.hidden || !(*found)->sketch())
+        if (found == m_document->runs().end() || !row.elsewhere.isEmpty() || row.hidden ||
+            !(*found)->sketch())
             continue;
         const QuantileSketch& sketch = *(*found)->sketch();
         CdfScheme scheme{row.title, {}, 0, colorOf(**found)};

@@ -8,8 +8,8 @@
 
 #include <QAction>
 #include <QActionGroup>
-#include <QClipboard>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QCloseEvent>
 #include <QComboBox>
 #include <QDockWidget>

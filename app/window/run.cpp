@@ -130,31 +130,26 @@ void Run::search(const std::stop_token& stop) {
 
         Simulator simulator(m_job.problem, m_job.simulation);
         Clock::time_point drawn, listed, sketched;
-        // The best that the search found, and the same with the names of alike devices kept from the one
-        // before it, so that colours do not change where nothing else does.
-        std::shared_ptr<const Placement> found, shown;
-        const auto named = [&](const std::shared_ptr<const Placement>& placement) {
-            const Placement* before = shown                      ? shown.get()
-                                      : m_request.starts.empty() ? nullptr
-                                                                 : &m_request.starts.back();
-            if (m_request.predicted || before == nullptr) return placement;
-            return std::make_shared<const Placement>(
-                relabelled(*m_job.problem, simulator, *placement, *before));
+        // Alike devices keep their names from one best placement to the next, so that colours do not change
+        // where nothing else does. Every improvement is named, drawn or not: the result does not depend on
+        // the clock.
+        const auto named = [&](const Placement& placement, const Placement* before) {
+            if (before == nullptr && !m_request.starts.empty()) before = &m_request.starts.back();
+            return m_request.predicted || before == nullptr
+                       ? placement
+                       : relabelled(*m_job.problem, simulator, placement, *before);
         };
+        std::shared_ptr<const Placement> shown;
         const auto draw = [&](const SearchProgress& progress) {
             last.progress = progress;
             if (!progress.best_placement) return;
-            if (progress.best_placement != found) {
-                found = progress.best_placement;
-                shown = named(found);
-                last.simulated = Simulated::make(m_job, simulator, shown);
-                drawn = Clock::now();
-            }
-            last.progress.best_placement = shown;
+            if (progress.best_placement == shown) return;
+            shown = progress.best_placement;
+            last.simulated = Simulated::make(m_job, simulator, shown);
+            drawn = Clock::now();
         };
         const auto report = [&](const SearchProgress& progress) {
             last.progress = progress;
-            if (progress.best_placement == found) last.progress.best_placement = shown;
             if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
             if (Clock::now() - listed >= kListInterval) {
                 last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
@@ -167,13 +162,17 @@ void Run::search(const std::stop_token& stop) {
             publish(last);
         };
         SearchResult result = run_search(*optimizer, evaluator, m_request.budget, stop, report,
-                                         std::chrono::milliseconds(33), &m_pause);
+                                         std::chrono::milliseconds(33), &m_pause, named);
+        const std::shared_ptr<const Placement> found = result.progress.best_placement;
         // After the default algorithm alone, so that the results of the others are their own.
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
             gain_headroom(result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
                           {kHeadroomCost, headroom_simulations(result.progress.evaluations),
                            std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds)},
                           stop);
+        if (found && result.progress.best_placement != found)
+            result.progress.best_placement =
+                std::make_shared<const Placement>(named(*result.progress.best_placement, found.get()));
         draw(result.progress);
         last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
         last.sketch = std::make_shared<const QuantileSketch>(sketch);

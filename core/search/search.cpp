@@ -66,7 +66,8 @@ private:
 class Search {
 public:
     Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
-           const ProgressCallback& report, std::chrono::milliseconds interval, Pause* pause)
+           const ProgressCallback& report, std::chrono::milliseconds interval, Pause* pause,
+           const NamingCallback& naming)
         : optimizer_(optimizer),
           evaluator_(evaluator),
           budget_(budget),
@@ -74,6 +75,7 @@ public:
           report_(report),
           interval_(interval),
           pause_(pause),
+          naming_(naming),
           runs_before_(evaluator.runs()),
           ask_limit_(stop_, budget.is_timed()) {
         optimizer_.stop_on(ask_limit_.token());
@@ -181,7 +183,9 @@ private:
             if (samples_.wants(evaluations_ + i + 1) && scores_[i] != kUndefinedScore)
                 samples_.add({evaluations_ + i + 1, now_s, scores_[i].value_s, scores_[i].fits});
         }
-        if (best < scored.size()) best_placement_ = std::make_shared<const Placement>(scored[best]);
+        if (best < scored.size())
+            best_placement_ = std::make_shared<const Placement>(
+                naming_ ? naming_(scored[best], best_placement_.get()) : scored[best]);
         evaluations_ += scored.size();
     }
 
@@ -236,6 +240,7 @@ private:
     const ProgressCallback& report_;
     const std::chrono::milliseconds interval_;
     Pause* const pause_;
+    const NamingCallback& naming_;
     const std::uint64_t runs_before_;
     AskLimit ask_limit_;
     const Clock::time_point start_ = Clock::now();
@@ -285,8 +290,8 @@ std::optional<std::uint64_t> planned_evaluations(const Budget& budget) {
 
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget,
                         std::stop_token stop, const ProgressCallback& report,
-                        std::chrono::milliseconds interval, Pause* pause) {
-    return Search(optimizer, evaluator, budget, std::move(stop), report, interval, pause).run();
+                        std::chrono::milliseconds interval, Pause* pause, const NamingCallback& naming) {
+    return Search(optimizer, evaluator, budget, std::move(stop), report, interval, pause, naming).run();
 }
 
 }  // namespace placewright

@@ -77,13 +77,17 @@ private:
 
 using ProgressCallback = std::function<void(const SearchProgress&)>;
 
+/// Returns an equally good placement to show for a new best one, for example with other names of alike
+/// devices (relabelled()); `before`: the best before it as shown, null for the first.
+using NamingCallback = std::function<Placement(const Placement& placement, const Placement* before)>;
+
 /// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested.
 /// `report` is called on this thread at most every `interval`. The curve has a point at every improvement and
 /// one at the end. If the seconds are unlimited, the result depends on the optimizer's seed alone. Time spent
-/// in `pause` does not count.
+/// in `pause` does not count. `naming` is called for the best of each batch that improves.
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget,
                         std::stop_token stop = {}, const ProgressCallback& report = {},
                         std::chrono::milliseconds interval = std::chrono::milliseconds(33),
-                        Pause* pause = nullptr);
+                        Pause* pause = nullptr, const NamingCallback& naming = {});
 
 }  // namespace placewright

@@ -193,9 +193,8 @@ void PairWindow::linkViews() {
     };
     for (int side = 0; side < 2; ++side) {
         GraphView* const other = graph(1 - side);
-        connect(graph(side), &GraphView::zoomChanged, this, [this, side, together, other] {
-            together([&] { other->setZoom(graph(side)->zoom()); });
-        });
+        connect(graph(side), &GraphView::zoomChanged, this,
+                [this, side, together, other] { together([&] { other->setZoom(graph(side)->zoom()); }); });
         connect(graph(side), &GraphView::selectionEdited, m_document, &Document::setSelection);
         connect(graph(side), &GraphView::opHovered, other, &GraphView::setHovered);
         connect(graph(side), &GraphView::modulesRequested, m_document, &Document::showModules);
