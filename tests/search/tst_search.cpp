@@ -487,6 +487,25 @@ private Q_SLOTS:
         QCOMPARE(result.progress.latest_mean_s, 11.0);
     }
 
+    /// The clock decides when reports are made, but not what is shown.
+    void every_improvement_is_named() {
+        for (const auto interval : {std::chrono::milliseconds(0), std::chrono::milliseconds(1'000'000)}) {
+            Counting optimizer(4, 6);
+            Scripted evaluator({5, 7, 3, 3, 2, 9});
+            std::vector<std::pair<Placement, Placement>> named;
+            const SearchResult result = run_search(
+                optimizer, evaluator, {100}, {}, [](const SearchProgress&) {}, interval, nullptr,
+                [&](const Placement& placement, const Placement* before) {
+                    named.emplace_back(placement, before != nullptr ? *before : Placement());
+                    return Placement{static_cast<DeviceId>(placement.at(0) + 100)};
+                });
+            // The best of the first batch, then that of the second.
+            const std::vector<std::pair<Placement, Placement>> expected{{{2}, {}}, {{4}, {102}}};
+            QVERIFY(named == expected);
+            QCOMPARE(*result.progress.best_placement, Placement{104});
+        }
+    }
+
     void means_leave_out_what_is_not_defined() {
         // Batches of two: (-, 5), (-, -), (7, 3), with step times twice as long.
         Counting optimizer(2, 6);
