@@ -8,6 +8,7 @@
 #include <QMenuBar>
 #include <QProcess>
 #include <QRegularExpression>
+#include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBlock>
@@ -19,6 +20,8 @@
 #include "app/window/dialogs/shortcuts_dialog.hpp"
 #include "app/window/help/help_pages.hpp"
 #include "app/window/help/help_window.hpp"
+#include "app/window/machine/what_if_panel.hpp"
+#include "app/window/pair/pinned_placement.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/timeline_view.hpp"
@@ -330,8 +333,11 @@ private Q_SLOTS:
         QVERIFY(page->viewport()->rect().contains(page->cursorRect()));
         QTest::keyClicks(search, "xyzzy");
         QVERIFY(listed(help).isEmpty());
-        search->clear();
+        QTest::keyClick(search, Qt::Key_Escape);
         QCOMPARE(listed(help), all);
+        QVERIFY(help.isVisible());
+        QTest::keyClick(search, Qt::Key_Escape);
+        QVERIFY(!help.isVisible());
     }
 
     void linksGoToHeadingsAndBack() {
@@ -348,6 +354,34 @@ private Q_SLOTS:
         QVERIFY(page->document()->begin().blockFormat().bottomMargin() > 0);
         QTest::keyClick(&help, Qt::Key_Right, Qt::AltModifier);
         QCOMPARE(help.page(), QStringLiteral("glossary"));
+    }
+
+    /// The figures of the tutorial are those that a reader will see.
+    void theTutorialIsTrue() {
+        const QString tutorial = textOf(pageOf(QStringLiteral("tutorial")));
+        const auto figure = [&](const char* expression) {
+            return matches(tutorial, expression).value(0).value(1).remove(QLatin1Char(',')).toDouble();
+        };
+        const Workplace place;
+        Shown shown;
+        QVERIFY(shown.open(QStringLiteral("inception_v3"), QStringLiteral("4x-v100-nvlink")));
+        const double one = shown.stepTime();
+        QCOMPARE(std::round(one * 1e3), figure("\\*step ([0-9]+) ms\\*"));
+        shown.window.chooseAlgorithm(QStringLiteral("auto"));
+        shown.window.chooseEvaluations(static_cast<int>(figure("Type ([0-9,]+) into the field")));
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(running(shown), 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 120'000);
+        QVERIFY(shown.waitUntilIdle());
+        const double best = shown.stepTime();
+        QCOMPARE(std::round(best * 1e3), figure("about ([0-9]+) ms"));
+        QCOMPARE(std::round(one / best * 10) / 10, figure("([0-9.]+) times faster"));
+        auto* bandwidth = shown.window.whatIfPanel()->findChild<QSlider*>(QStringLiteral("bandwidthFactor"));
+        QTest::keyClick(&shown.window, Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
+        QVERIFY(shown.window.pinned()->isPinned());
+        QTest::keyClick(bandwidth, Qt::Key_Home);
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY(shown.stepTime() > 1.2 * best);
     }
 
     void picturesFitThePage() {

@@ -167,6 +167,13 @@ HelpWindow::HelpWindow(QWidget* parent) : QWidget(parent, Qt::Window) {
         m_search->selectAll();
     });
     addAction(find);
+    auto* leave = new QAction(this);
+    leave->setShortcut(Qt::Key_Escape);
+    connect(leave, &QAction::triggered, this, [this] {
+        if (m_search->text().isEmpty()) return void(close());
+        m_search->clear();
+    });
+    addAction(leave);
 
     auto* left = new QWidget;
     auto* leftLayout = new QVBoxLayout(left);
