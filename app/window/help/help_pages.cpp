@@ -2,6 +2,7 @@
 #include "app/window/help/help_pages.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <QFile>
 #include <QObject>
@@ -80,18 +81,6 @@ HelpPage read(const QString& name, const QString& group) {
     return page;
 }
 
-/// The part of a long line that has the first word in its middle.
-QString excerpt(const QString& line, const QString& word) {
-    constexpr qsizetype kMost = 110;
-    if (line.size() <= kMost) return line;
-    const qsizetype found = line.indexOf(word, 0, Qt::CaseInsensitive);
-    qsizetype begin = std::clamp<qsizetype>(found + word.size() / 2 - kMost / 2, 0, line.size() - kMost);
-    if (begin > 0) begin = line.indexOf(QLatin1Char(' '), begin) + 1;
-    QString part = line.mid(begin, kMost);
-    if (begin + kMost < line.size()) part = part.left(part.lastIndexOf(QLatin1Char(' '))) + QChar(0x2026);
-    return begin > 0 ? QChar(0x2026) + part : part;
-}
-
 }  // namespace
 
 const std::vector<HelpPage>& helpPages() {
@@ -117,14 +106,25 @@ std::vector<HelpHit> findInHelp(const QString& words) {
     std::vector<HelpHit> hits;
     const QStringList wanted = words.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     if (wanted.isEmpty()) return hits;
-    for (const HelpPage& page : helpPages()) {
+    for (const HelpPage& page : std::span(helpPages()).subspan(1)) {
         for (const QString& line : page.lines) {
             if (std::ranges::all_of(
                     wanted, [&](const QString& word) { return line.contains(word, Qt::CaseInsensitive); }))
-                hits.push_back({&page, excerpt(line, wanted.front())});
+                hits.push_back({&page, line});
         }
     }
     return hits;
+}
+
+QString excerpt(const QString& line, const QString& word, qsizetype most) {
+    if (line.size() <= most) return line;
+    const qsizetype found = line.indexOf(word, 0, Qt::CaseInsensitive);
+    qsizetype begin = std::clamp<qsizetype>(found + word.size() / 2 - most / 2, 0, line.size() - most);
+    if (begin > 0) begin = std::min(line.indexOf(QLatin1Char(' '), begin) + 1, std::max<qsizetype>(found, 0));
+    QString part = line.mid(begin, most);
+    if (begin + most < line.size() && part.lastIndexOf(QLatin1Char(' ')) > word.size())
+        part = part.left(part.lastIndexOf(QLatin1Char(' '))) + QChar(0x2026);
+    return begin > 0 ? QChar(0x2026) + part : part;
 }
 
 QString helpPageOf(const QObject* widget) {

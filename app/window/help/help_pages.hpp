@@ -23,13 +23,16 @@ struct HelpPage {
 /// A line of a page that has all words of a search.
 struct HelpHit {
     const HelpPage* page = nullptr;
-    QString line;  ///< shortened round the first word
+    QString line;
 };
 
 /// All pages, the index first, then in the order in which the index links to them.
 const std::vector<HelpPage>& helpPages();
-/// The lines with all these words, in the order of the pages; a title counts as a line of its page.
+/// The lines with all these words, in the order of the pages; a title counts as a line of its page. The index
+/// has no hits: its lines only say what other pages hold.
 std::vector<HelpHit> findInHelp(const QString& words);
+/// About `most` letters of the line, with the word in their middle.
+QString excerpt(const QString& line, const QString& word, qsizetype most);
 /// The name of the page on the widget: on it, on the panel or window that holds it, or the index.
 QString helpPageOf(const QObject* widget);
 /// "qrc:/help/index.md" of "index".

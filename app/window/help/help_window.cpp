@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kPageRole = Qt::UserRole;
 constexpr int kLineRole = Qt::UserRole + 1;
+constexpr int kListLetters = 44;
 
 }  // namespace
 
@@ -44,38 +45,57 @@ HelpBrowser::HelpBrowser(QWidget* parent) : QTextBrowser(parent) {
 /// Markdown comes without margins.
 void HelpBrowser::format() {
     const double line = fontMetrics().lineSpacing();
+    const auto isCode = [](const QTextBlock& block) {
+        return block.isValid() && block.blockFormat().nonBreakableLines();
+    };
     QTextCursor cursor(document());
     for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
         cursor.setPosition(block.position());
         QTextBlockFormat format = block.blockFormat();
-        const bool inTable = cursor.currentTable() != nullptr;
         const int heading = format.headingLevel();
-        format.setLineHeight(125, QTextBlockFormat::ProportionalHeight);
+        // A picture is a line of its own, whose height is its own, too.
+        if (!isCode(block) && !block.text().contains(QChar::ObjectReplacementCharacter))
+            format.setLineHeight(125, QTextBlockFormat::ProportionalHeight);
         if (heading > 0) {
             format.setTopMargin(heading == 1 ? 0 : line * 1.1);
             format.setBottomMargin(line * 0.4);
-        } else if (!inTable) {
+        } else if (isCode(block)) {
             format.setTopMargin(0);
-            const bool isCode = format.hasProperty(QTextFormat::BlockCodeLanguage) ||
-                                format.hasProperty(QTextFormat::BlockCodeFence) || format.nonBreakableLines();
-            format.setBottomMargin(isCode ? 0 : block.textList() != nullptr ? line * 0.25 : line * 0.6);
-            if (isCode) format.setBackground(palette().alternateBase());
+            format.setBottomMargin(isCode(block.next()) ? 0 : line * 0.8);
+            format.setBackground(palette().alternateBase());
+        } else if (cursor.currentTable() == nullptr) {
+            format.setTopMargin(0);
+            format.setBottomMargin(line * (block.textList() != nullptr ? 0.25 : 0.6));
         }
         cursor.setBlockFormat(format);
     }
     for (QTextFrame* frame : document()->rootFrame()->childFrames()) {
-        auto* table = qobject_cast<QTextTable*>(frame);
-        if (table == nullptr) continue;
-        QTextTableFormat format = table->format();
-        format.setBorderCollapse(true);
-        format.setCellPadding(5);
-        format.setBorder(1);
-        format.setBorderBrush(palette().mid());
-        format.setBottomMargin(line);
-        table->setFormat(format);
+        if (auto* table = qobject_cast<QTextTable*>(frame)) formatTable(*table, line);
     }
     fitPictures();
     moveCursor(QTextCursor::Start);
+}
+
+/// A line below each row.
+void HelpBrowser::formatTable(QTextTable& table, double line) const {
+    QTextTableFormat format = table.format();
+    format.setBorder(0);
+    format.setBorderCollapse(true);
+    format.setCellPadding(5);
+    format.setTopMargin(0);
+    format.setBottomMargin(line);
+    table.setFormat(format);
+    for (int row = 0; row < table.rows(); ++row) {
+        for (int column = 0; column < table.columns(); ++column) {
+            QTextTableCell cell = table.cellAt(row, column);
+            QTextTableCellFormat rule = cell.format().toTableCellFormat();
+            rule.setPadding(5);
+            rule.setBottomBorder(1);
+            rule.setBottomBorderStyle(QTextFrameFormat::BorderStyle_Solid);
+            rule.setBottomBorderBrush(row == 0 ? palette().dark() : palette().midlight());
+            cell.setFormat(rule);
+        }
+    }
 }
 
 void HelpBrowser::fitPictures() {
@@ -136,7 +156,7 @@ HelpWindow::HelpWindow(QWidget* parent) : QWidget(parent, Qt::Window) {
     m_list->setRootIsDecorated(false);
     m_list->setItemsExpandable(false);
     m_list->setIndentation(12);
-    m_list->setWordWrap(true);
+    m_list->setTextElideMode(Qt::ElideRight);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_browser = new HelpBrowser;
     m_browser->setObjectName(QStringLiteral("helpPage"));
@@ -186,11 +206,11 @@ HelpWindow::HelpWindow(QWidget* parent) : QWidget(parent, Qt::Window) {
     splitter->addWidget(m_browser);
     splitter->setStretchFactor(1, 1);
     const int letter = fontMetrics().averageCharWidth();
-    splitter->setSizes({letter * 42, letter * 110});
+    splitter->setSizes({letter * (kListLetters + 6), letter * 110});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(splitter);
-    resize(letter * 155, fontMetrics().height() * 46);
+    resize(letter * 165, fontMetrics().height() * 46);
 
     connect(m_search, &QLineEdit::textChanged, this, &HelpWindow::list);
     connect(m_search, &QLineEdit::returnPressed, this, [this] {
@@ -248,7 +268,9 @@ void HelpWindow::list(const QString& words) {
         for (const HelpHit& hit : findInHelp(words)) {
             if (hit.page != last) title(hit.page->title);
             last = hit.page;
-            add(group, hit.line, hit.page->name, hit.line);
+            const QString first = words.split(QLatin1Char(' '), Qt::SkipEmptyParts).front();
+            add(group, excerpt(hit.line, first, kListLetters), hit.page->name, hit.line)
+                ->setToolTip(0, hit.line);
         }
         if (last == nullptr) title(tr("No page has all these words."));
     }
@@ -260,11 +282,10 @@ void HelpWindow::openItem(QTreeWidgetItem* item) {
     if (item == nullptr || item->data(0, kPageRole).isNull()) return;
     const QString page = item->data(0, kPageRole).toString();
     if (page != this->page()) m_browser->setSource(QUrl(helpAddress(page)));
-    QString line = item->data(0, kLineRole).toString();
+    const QString line = item->data(0, kLineRole).toString();
     if (line.isEmpty()) return;
-    line.remove(QChar(0x2026));
     for (QTextBlock block = m_browser->document()->begin(); block.isValid(); block = block.next()) {
-        if (!block.text().remove(QChar::ObjectReplacementCharacter).simplified().contains(line)) continue;
+        if (block.text().remove(QChar::ObjectReplacementCharacter).simplified() != line) continue;
         const QTextCursor cursor(block);
         m_browser->setTextCursor(cursor);
         // A third of the page above the line.

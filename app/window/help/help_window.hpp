@@ -7,6 +7,7 @@
 
 class QAction;
 class QLineEdit;
+class QTextTable;
 class QTreeWidget;
 class QTreeWidgetItem;
 
@@ -23,6 +24,7 @@ protected:
 
 private:
     void format();
+    void formatTable(QTextTable& table, double line) const;
     /// Makes pictures that are wider than the page as wide as it is.
     void fitPictures();
     void scrollToHeading(const QString& anchor);
