@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The help: its window, the page that F1 opens, and that what its pages name exists.
+#include <QAbstractTextDocumentLayout>
 #include <QDirIterator>
 #include <QDockWidget>
 #include <QFile>
@@ -393,6 +394,15 @@ private Q_SLOTS:
         QVERIFY2(page->document()->idealWidth() <= page->viewport()->width(),
                  qPrintable(QString::number(page->document()->idealWidth())));
         QVERIFY(page->document()->size().width() <= page->viewport()->width());
+        int pictures = 0;
+        for (QTextBlock block = page->document()->begin(); block.isValid(); block = block.next()) {
+            if (block.text() != QString(QChar::ObjectReplacementCharacter)) continue;
+            const QTextImageFormat picture = block.begin().fragment().charFormat().toImageFormat();
+            const QRectF place = page->document()->documentLayout()->blockBoundingRect(block);
+            QVERIFY(picture.height() > 100 && place.height() < picture.height() + 40);
+            ++pictures;
+        }
+        QVERIFY(pictures > 0);
     }
 };
 
