@@ -71,6 +71,9 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::train, "graduation-cap"},
     {ActionId::predict, "wand-sparkles"},
     {ActionId::predictTrained, "sparkles"},
+    {ActionId::help, "circle-question-mark"},
+    {ActionId::helpIndex, "list"},
+    {ActionId::tutorial, "graduation-cap"},
     {ActionId::keys, "keyboard"},
     {ActionId::about, "info"},
 };

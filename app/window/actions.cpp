@@ -4,10 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include <QApplication>
 #include <QMenuBar>
 #include <QUndoStack>
 
 #include "app/window/finder.hpp"
+#include "app/window/help/help_pages.hpp"
+#include "app/window/help/help_window.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
@@ -578,12 +581,32 @@ std::span<const ActionInfo> Actions::table() {
          .needs = more,
          .run = [](MainWindow& w) { w.m_learning->predictTrained(); }},
 
+        {.id = Id::help,
+         .menu = Menu::help,
+         .text = QT_TR_NOOP("&Help"),
+         .keys = {QKeySequence::HelpContents},
+         .tip = QT_TR_NOOP("Open the help on the panel that has the keys"),
+         .does = QT_TR_NOOP("help on the panel that has the keys"),
+         .run = [](MainWindow& w) { w.m_help->open(helpPageOf(QApplication::focusWidget())); }},
+        {.id = Id::helpIndex,
+         .menu = Menu::help,
+         .text = QT_TR_NOOP("&Index of the help"),
+         .keys = {Qt::SHIFT | Qt::Key_F1},
+         .tip = QT_TR_NOOP("List all pages of the help, with a field to search them"),
+         .does = QT_TR_NOOP("index of the help"),
+         .run = [](MainWindow& w) { w.m_help->open(QStringLiteral("index")); }},
+        {.id = Id::tutorial,
+         .menu = Menu::help,
+         .text = QT_TR_NOOP("&Tutorial"),
+         .tip = QT_TR_NOOP("Ten minutes from opening a network to exporting a placement"),
+         .run = [](MainWindow& w) { w.m_help->open(QStringLiteral("tutorial")); }},
         {.id = Id::keys,
          .menu = Menu::help,
-         .text = QT_TR_NOOP("&Keyboard shortcuts"),
-         .keys = {QKeySequence::HelpContents, Qt::Key_Question},
+         .text = QT_TR_NOOP("&Keyboard and mouse"),
+         .keys = {Qt::Key_Question},
          .tip = QT_TR_NOOP("List all keys and mouse gestures, with a field to search them"),
          .does = QT_TR_NOOP("keys and mouse gestures"),
+         .separated = true,
          .run = [](MainWindow& w) { w.showKeys(); }},
         {.id = Id::about,
          .menu = Menu::help,

@@ -109,6 +109,9 @@ enum class ActionId {
     train,
     predict,
     predictTrained,
+    help,  ///< the page of what has the keys
+    helpIndex,
+    tutorial,
     keys,
     about,
     count

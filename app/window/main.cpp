@@ -10,10 +10,13 @@
 #include <utility>
 
 #include <QCommandLineParser>
+#include <QDockWidget>
+#include <QMenuBar>
 #include <QTextStream>
 #include <QTimer>
 
 #include "app/window/application.hpp"
+#include "app/window/command_palette.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
@@ -23,6 +26,7 @@
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/io/text/input_error.hpp"
+#include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
 
 namespace placewright {
@@ -39,6 +43,10 @@ public:
     struct Steps {
         QStringList measured;  ///< traces of the network
         bool optimize = false;
+        QStringList select;    ///< names of ops
+        QStringList commands;  ///< "Menu ▸ Title" of entries of the menus
+        QString part;  ///< what pictures are of: the title of a panel, "graph" or "front"; empty: the window
+        double scale = kPrintScale;
         QStringList screenshots;
         bool quit = false;
     };
@@ -75,12 +83,23 @@ private:
             m_window->optimizeOrStop();
             return;
         }
+        if (!m_steps.select.isEmpty() && m_window->document()->isOpen())
+            return select(std::exchange(m_steps.select, {}));
+        if (!m_steps.commands.isEmpty()) {
+            // Queued first: a command may open a dialog that runs an event loop of its own.
+            const QString command = m_steps.commands.takeFirst();
+            QTimer::singleShot(kCommandMs, this, &Script::advance);
+            return runCommand(command);
+        }
         m_done = true;
         // One turn of the event loop, so that the last values are painted.
         QTimer::singleShot(50, this, [this] {
+            QWidget* const part = partOf();
+            if (part == nullptr)
+                return fail(QStringLiteral("--picture-of %1: no such panel").arg(m_steps.part));
             for (const QString& file : std::as_const(m_steps.screenshots)) {
                 try {
-                    exportWidget(file, m_window);
+                    exportWidget(file, part, m_steps.scale);
                 } catch (const InputError& error) {
                     fail(QString::fromUtf8(error.what()));
                     return;
@@ -89,6 +108,52 @@ private:
             if (m_steps.quit) QCoreApplication::exit(kDone);
         });
     }
+
+    void select(const QStringList& names) {
+        const Graph& graph = *m_window->document()->problem()->graph;
+        OpList ops;
+        for (const QString& name : names) {
+            OpId op = 0;
+            while (op < graph.size() && graph.op(op).name != name.toStdString()) ++op;
+            if (op == graph.size())
+                return fail(QStringLiteral("--select %1: the network has no such op").arg(name));
+            ops.push_back(op);
+        }
+        m_window->document()->setSelection(ops);
+        QTimer::singleShot(0, this, &Script::advance);
+    }
+
+    void runCommand(const QString& text) {
+        for (const Command& command : commandsOf(*m_window->menuBar())) {
+            const QString entry = command.path + QStringLiteral(" ▸ ") + command.title;
+            // "Edit ▸ Undo" goes on with what is undone.
+            if (entry != text && !entry.startsWith(text + QLatin1Char(' '))) continue;
+            if (!command.enabled)
+                return fail(QStringLiteral("--command %1: it cannot be used now").arg(text));
+            return command.run();
+        }
+        fail(QStringLiteral("--command %1: no menu has it").arg(text));
+    }
+
+    QWidget* partOf() const {
+        if (m_steps.part.isEmpty()) return m_window;
+        if (m_steps.part == QStringLiteral("graph")) return m_window->graphView();
+        if (m_steps.part == QStringLiteral("front")) {
+            QWidget* front = m_window;
+            for (QWidget* window : QApplication::topLevelWidgets()) {
+                if (window->isVisible() && window != m_window && window->windowType() != Qt::ToolTip)
+                    front = window;
+            }
+            return front;
+        }
+        for (const QDockWidget* dock : m_window->findChildren<QDockWidget*>()) {
+            if (dock->windowTitle().compare(m_steps.part, Qt::CaseInsensitive) == 0) return dock->widget();
+        }
+        return nullptr;
+    }
+
+    /// What a command opens is filled and laid out in this time.
+    static constexpr int kCommandMs = 400;
 
     MainWindow* m_window;
     Steps m_steps;
@@ -140,6 +205,14 @@ int run(QCoreApplication& app) {
     const auto size = add("size", "Size of the window in pixels.", "WIDTHxHEIGHT");
     const auto screenshot =
         add("screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT");
+    const auto select = add("select", "Select this op before the picture; repeatable.", "OP");
+    const auto command =
+        add("command", "Choose this entry of the menus before the picture (\"Menu ▸ Entry\"); repeatable.",
+            "ENTRY");
+    const auto part = add(
+        "picture-of", "Picture only this panel, \"graph\", or \"front\" for the window in front.", "PANEL");
+    const auto scale =
+        add("scale", "Pixels of the picture per pixel of the window, 1 to 4 (default: 2).", "N");
     const auto quit = add("quit", "Close the window at the end.");
     QCommandLineOption another(QStringLiteral("new-window"));  // File > New window
     another.setFlags(QCommandLineOption::HiddenFromHelp);
@@ -185,6 +258,14 @@ int run(QCoreApplication& app) {
             return complain(QStringLiteral("--seed %1: expected 0 to 1000000000").arg(parser.value(seed)));
         window.chooseSeed(value);
     }
+    int pixels = kPrintScale;
+    if (parser.isSet(scale)) {
+        pixels = parser.value(scale).toInt();
+        if (pixels < 1 || pixels > 4)
+            return complain(QStringLiteral("--scale %1: expected 1 to 4").arg(parser.value(scale)));
+    }
+    if (parser.isSet(select) && parser.positionalArguments().isEmpty())
+        return complain(QStringLiteral("--select needs a FILE"));
     if (parser.isSet(size)) {
         const QStringList parts = parser.value(size).split(QLatin1Char('x'));
         const QSize wanted = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
@@ -200,8 +281,14 @@ int run(QCoreApplication& app) {
     if (!parser.isSet(quit))
         window.keeper()->startSession(parser.positionalArguments().isEmpty() && !parser.isSet(another));
     QObject::connect(&termination, &Termination::requested, &window, [&window] { window.endBySignal(); });
-    const Script script(&window, {parser.values(measured), parser.isSet(optimize), parser.values(screenshot),
-                                  parser.isSet(quit)});
+    const Script script(&window, {.measured = parser.values(measured),
+                                  .optimize = parser.isSet(optimize),
+                                  .select = parser.values(select),
+                                  .commands = parser.values(command),
+                                  .part = parser.value(part),
+                                  .scale = static_cast<double>(pixels),
+                                  .screenshots = parser.values(screenshot),
+                                  .quit = parser.isSet(quit)});
     if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());
     return QApplication::exec();
 }

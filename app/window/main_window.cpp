@@ -34,6 +34,7 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/finder.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/help/help_window.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/machine/machine_editor.hpp"
@@ -90,6 +91,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     m_gallery = new Gallery(this);
     m_computer = new ComputerFinder(this);
+    m_help = new HelpKeys(this);
     makeViews();
     makePanels();
     makeActions();

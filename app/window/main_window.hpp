@@ -37,6 +37,7 @@ class FindBar;
 class Finder;
 class Gallery;
 class GraphView;
+class HelpKeys;
 class Learning;
 class MachineEditor;
 class LearningPlot;
@@ -312,6 +313,8 @@ private:
     std::map<std::string, OptionValues> m_optionsOf;  ///< the user's option values by algorithm
     Finder* m_finder = nullptr;
     ViewHistory* m_history = nullptr;
+
+    HelpKeys* m_help = nullptr;
 
     Background::Lane m_experimentLane;
     Background m_background{1};  ///< last: its destructor waits for the work in the lane

@@ -148,17 +148,17 @@ bool writePicture(const QString& file, const Picture& picture, double scale, con
     return true;
 }
 
-void exportWidget(const QString& file, QWidget* widget) {
+void exportWidget(const QString& file, QWidget* widget, double scale) {
     // Not recorded: a recording lacks the clips of child widgets.
     const auto paint = [widget](QPainter& painter) { widget->render(&painter); };
     QByteArray content;
     if (isSvg(file)) {
         content = svg(widget->size(), backgroundColor(), paint);
     } else {
-        QImage image = blankImage(file, pixelsOf(QSizeF(widget->size()), kPrintScale), backgroundColor());
+        QImage image = blankImage(file, pixelsOf(QSizeF(widget->size()), scale), backgroundColor());
         QPainter painter(&image);
         painter.setRenderHint(QPainter::Antialiasing);
-        painter.scale(kPrintScale, kPrintScale);
+        painter.scale(scale, scale);
         paint(painter);
         painter.end();
         content = png(file, image, {});

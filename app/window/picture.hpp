@@ -40,6 +40,6 @@ bool writePicture(const QString& file, const Picture& picture, double scale = kP
                   const std::stop_token& stop = {}, const std::function<void(double)>& progress = {});
 
 /// Writes the widget's current appearance, as writePicture does.
-void exportWidget(const QString& file, QWidget* widget);
+void exportWidget(const QString& file, QWidget* widget, double scale = kPrintScale);
 
 }  // namespace placewright

@@ -171,7 +171,7 @@ private Q_SLOTS:
     void sheetHasEachKey() {
         const Workplace place;
         Shown shown;
-        QTest::keyClick(&shown.window, Qt::Key_F1);
+        QTest::keyClick(&shown.window, Qt::Key_Question);
         const auto* dialog = shown.window.findChild<ShortcutsDialog*>();
         QVERIFY(dialog != nullptr && dialog->isVisible());
         const QStringList sheet = shownRows(*dialog);

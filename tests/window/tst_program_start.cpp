@@ -81,6 +81,31 @@ private Q_SLOTS:
         QVERIFY(QImage(m_folder->filePath("before.png")) != QImage(m_folder->filePath("after.png")));
     }
 
+    void picturesOfParts() {
+        const auto sizeOf = [this](const QStringList& options) {
+            const Result result = run(
+                QStringList{"alexnet", "--size", "1000x700", "--screenshot", "part.png", "--quit"} + options);
+            if (result.status != 0) qFatal("%s", qPrintable(result.errors));
+            return QImage(m_folder->filePath("part.png")).size();
+        };
+        QCOMPARE(sizeOf({"--scale", "1"}), QSize(1000, 700));
+        const QSize timeline = sizeOf({"--scale", "1", "--picture-of", "Timeline"});
+        QVERIFY(timeline.width() > 200 && timeline.height() < 350);
+        QCOMPARE(sizeOf({"--scale", "3", "--picture-of", "timeline"}), 3 * timeline);
+        QVERIFY(sizeOf({"--picture-of", "front", "--command", "Run ▸ Simulation…"}) != QSize(2000, 1400));
+    }
+
+    void opsAreSelectedForThePicture() {
+        const auto shot = [this](const QStringList& options) {
+            const Result result = run(QStringList{"alexnet", "--scale", "1", "--picture-of", "Selection",
+                                                  "--screenshot", "part.png", "--quit"} +
+                                      options);
+            if (result.status != 0) qFatal("%s", qPrintable(result.errors));
+            return QImage(m_folder->filePath("part.png"));
+        };
+        QVERIFY(shot({}) != shot({"--select", "features/conv1"}));
+    }
+
     void pictureAsSvg() {
         QVERIFY(run({"alexnet", "--screenshot", "window.svg", "--quit"}).status == 0);
         QFile file(m_folder->filePath("window.svg"));
@@ -114,6 +139,19 @@ private Q_SLOTS:
             << QStringList{"alexnet", "--evaluations", "0", "--quit"} << 2 << "--evaluations 0";
         QTest::newRow("seed") << QStringList{"alexnet", "--seed", "x", "--quit"} << 2 << "--seed x";
         QTest::newRow("size") << QStringList{"alexnet", "--size", "10", "--quit"} << 2 << "--size 10";
+        QTest::newRow("scale") << QStringList{"alexnet", "--scale", "0", "--quit"} << 2 << "--scale 0";
+        QTest::newRow("no such op") << QStringList{"alexnet",      "--select", "magic",
+                                                   "--screenshot", "x.png",    "--quit"}
+                                    << 3 << "--select magic";
+        QTest::newRow("op without network") << QStringList{"--select", "conv1", "--quit"} << 2 << "FILE";
+        QTest::newRow("no such entry")
+            << QStringList{"alexnet", "--command", "Run ▸ Magic", "--screenshot", "x.png", "--quit"} << 3
+            << "Magic";
+        QTest::newRow("entry that is disabled")
+            << QStringList{"--command", "View ▸ Fit graph", "--quit"} << 3 << "Fit graph";
+        QTest::newRow("no such panel")
+            << QStringList{"alexnet", "--picture-of", "magic", "--screenshot", "x.png", "--quit"} << 3
+            << "magic";
         QTest::newRow("no such option") << QStringList{"--foo", "--quit"} << 2 << "foo";
         QTest::newRow("empty file") << QStringList{"", "--quit"} << 2 << "FILE";
         QTest::newRow("empty machine")

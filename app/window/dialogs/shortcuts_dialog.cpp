@@ -14,7 +14,7 @@
 namespace placewright {
 
 ShortcutsDialog::ShortcutsDialog(QWidget* parent) : QDialog(parent) {
-    setWindowTitle(tr("Keyboard shortcuts"));
+    setWindowTitle(tr("Keyboard and mouse"));
     m_edit = new QLineEdit;
     m_edit->setObjectName(QStringLiteral("shortcutText"));
     m_edit->setAccessibleName(tr("Search"));
