@@ -34,7 +34,8 @@ constexpr PanelIcon kIcons[]{{"devicesDock", "cpu"},
                              {"learningDock", "brain"},
                              {"cdfDock", "chart-spline"},
                              {"opsDock", "table"},
-                             {"measuredDock", "timer"}};
+                             {"measuredDock", "timer"},
+                             {"machineDock", "hard-drive"}};
 
 /// Alt+1 to Alt+9, Alt+0, then Ctrl+Alt+1 to Ctrl+Alt+9; none after that.
 QKeySequence keyOfPanel(qsizetype index) {
