@@ -133,12 +133,18 @@ bool settle(const MainWindow& window) {
 
 /// Opens the network and waits for scene and timeline.
 bool open(MainWindow& window, const QString& network) {
-    bool laidOut = false;
-    QObject::connect(window.document(), &Document::sceneChanged, &window, [&] { laidOut = true; });
+    const Document& document = *window.document();
+    QObject context;
+    bool failed = false;
+    QObject::connect(&document, &Document::message, &context, [&](bool error, const QString& text) {
+        failed = failed || error;
+        if (error) std::fprintf(stderr, "%s\n", qPrintable(text));
+    });
     window.document()->openNetwork(network);
     return QTest::qWaitFor(
-        [&] { return laidOut && window.document()->timeline() && !window.document()->isBusy(); },
-        kPatienceMs);
+               [&] { return failed || (document.scene() && document.timeline() && !document.isBusy()); },
+               kPatienceMs) &&
+           !failed;
 }
 
 /// Opens all modules, so that each op is drawn.
@@ -296,6 +302,7 @@ void actions_large(benchmark::State& state, const QString& network) {
         measure("find_close", [&] { QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape); });
         measure("palette", [&] {
             QTest::keyClick(&window, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+            QTest::qWait(50);
             if (QApplication::focusWidget() != nullptr)
                 QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("op99"));
         });
@@ -317,6 +324,7 @@ void optimize(benchmark::State& state, const QString& network, const char* algor
     MainWindow window;
     window.document()->setProofWanted(false);
     window.show();
+    window.document()->setMachine(QStringLiteral("8x-a100-nvlink"));
     if (!open(window, network)) return state.SkipWithError("it did not open");
     showAllPanels(window);
     if (!settle(window)) return state.SkipWithError("it does not come to rest");
@@ -337,7 +345,8 @@ void optimize(benchmark::State& state, const QString& network, const char* algor
             request.algorithm = algorithm;
             request.seed = 1 + search;
             request.budget.seconds = seconds;
-            window.document()->startSearch(std::move(request));
+            if (window.document()->startSearch(std::move(request)) == 0)
+                return state.SkipWithError("no search starts: no placement fits");
         }
         while (window.document()->isSearching()) QTest::qWait(50);
         stalls.report(state);
