@@ -449,9 +449,10 @@ void GraphView::updateLayer() {
 
 /// Outlines the nodes with marked ops, closely, so that the outline of a selection fits around.
 void GraphView::paintMarked(QPainter& painter, double nodeHeight) const {
-    std::vector<bool> marked = nodesOf(m_marked);
+    if (m_marked.empty()) return;
+    const std::vector<bool> marked = nodesOf(m_marked);
     QVector<QRectF> rects;
-    for (std::uint32_t node = 0; node < marked.size() && !m_marked.empty(); ++node) {
+    for (std::uint32_t node = 0; node < marked.size(); ++node) {
         const QRectF shown = rectInView(node, m_view);
         if (marked[node] && shown.intersects(rect())) rects.append(shown.adjusted(-1, -1, 1, 1));
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include <QCoreApplication>
 
@@ -17,13 +18,15 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Returns the first index in [from, size) that is not `before`, else `size`; fast if it is near `from`.
+/// Returns the first index in [from, size) that is not `before`, else `size`; fast if it is near `from` or a
+/// little beyond `from + guess`.
 template <class Before>
-std::size_t gallop(std::size_t from, std::size_t size, Before before) {
-    std::size_t low = from, step = 1;
+std::size_t gallop(std::size_t from, std::size_t size, Before before, std::size_t guess = 1) {
+    std::size_t low = from, step = std::max<std::size_t>(guess, 1);
+    bool guessed = guess > 1;
     while (low + step <= size && before(low + step - 1)) {
         low += step;
-        step *= 2;
+        step = std::exchange(guessed, false) ? 1 + guess / 8 : 2 * step;
     }
     std::size_t high = std::min(size, low + step - 1);
     while (low < high) {
@@ -57,8 +60,11 @@ void finish(TimelineData::Lane& lane, const std::vector<Span>& spans) {
     if (!std::ranges::is_sorted(lane.spans, earlier)) std::ranges::stable_sort(lane.spans, earlier);
     lane.busy_s.reserve(lane.spans.size() + 1);
     lane.busy_s.push_back(0);
-    for (const std::uint32_t span : lane.spans)
+    lane.start_s.reserve(lane.spans.size());
+    for (const std::uint32_t span : lane.spans) {
         lane.busy_s.push_back(lane.busy_s.back() + spans[span].end_s - spans[span].start_s);
+        lane.start_s.push_back(spans[span].start_s);
+    }
 }
 
 /// Seconds in which at least one lane has a span.
@@ -206,42 +212,62 @@ QString intervalText(double start_s, double end_s) {
     return QCoreApplication::translate("Timeline", "%1 to %2").arg(text(start_s), text(end_s));
 }
 
-std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row,
-                                   const TimeAxis& axis) {
-    const auto spanAt = [&](std::size_t i) -> const Span& { return trace.spans[row[i]]; };
+namespace {
+
+/// `start_s(i)`: start of the i-th span of the row.
+template <class Start>
+std::vector<SpanMark> marksOf(const Trace& trace, std::span<const std::uint32_t> row, const TimeAxis& axis,
+                              const Start& start_s) {
     const double right = axis.left + axis.width;
     // Coordinates outside the axis are cut, since they may not fit an int.
     const auto pixel = [&](double x) {
         return static_cast<int>(std::floor(std::clamp(x, axis.left - 8, right + 8) + 0.5));
     };
-    const auto isWide = [&](const Span& span) {
-        return (span.end_s - span.start_s) / axis.secondsPerPixel() >= 1;
+    const auto isWide = [&](std::size_t i) {
+        return (trace.spans[row[i]].end_s - start_s(i)) / axis.secondsPerPixel() >= 1;
     };
 
     std::vector<SpanMark> marks;
+    // Columns have about as many spans as those beside them.
+    std::size_t guess = 1;
     std::size_t i = static_cast<std::size_t>(
         std::ranges::partition_point(
             row, [&](std::uint32_t span) { return trace.spans[span].end_s < axis.start_s; }) -
         row.begin());
-    while (i < row.size() && spanAt(i).start_s <= axis.end_s) {
-        const Span& span = spanAt(i);
-        const double x = axis.toX(span.start_s);
-        if (isWide(span)) {
-            const int from = pixel(x);
-            marks.push_back({i, i + 1, from, std::max(1, pixel(axis.toX(span.end_s)) - from)});
-            ++i;
-            continue;
-        }
+    while (i < row.size() && start_s(i) <= axis.end_s) {
+        const double x = axis.toX(start_s(i));
         const double column = std::floor(std::max(x, axis.left - 8));
         const double column_end_s = axis.toTime(column + 1);
         std::size_t last = std::max(
-            i + 1, gallop(i, row.size(), [&](std::size_t k) { return spanAt(k).start_s < column_end_s; }));
+            i + 1, gallop(
+                       i, row.size(), [&](std::size_t k) { return start_s(k) < column_end_s; }, guess));
+        guess = last - i;
         // Only the last span that begins in a column can be wide: it hides the rest of the column.
-        if (last > i + 1 && isWide(spanAt(last - 1))) --last;
+        if (isWide(last - 1)) {
+            if (last == i + 1) {
+                const int from = pixel(x);
+                const double end_s = trace.spans[row[i]].end_s;
+                marks.push_back({i, last, from, std::max(1, pixel(axis.toX(end_s)) - from)});
+                i = last;
+                continue;
+            }
+            --last;
+        }
         marks.push_back({i, last, static_cast<int>(column), 1});
         i = last;
     }
     return marks;
+}
+
+}  // namespace
+
+std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row,
+                                   const TimeAxis& axis) {
+    return marksOf(trace, row, axis, [&](std::size_t i) { return trace.spans[row[i]].start_s; });
+}
+
+std::vector<SpanMark> visibleMarks(const Trace& trace, const TimelineData::Lane& lane, const TimeAxis& axis) {
+    return marksOf(trace, lane.spans, axis, [&](std::size_t i) { return lane.start_s[i]; });
 }
 
 std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis) {

@@ -238,17 +238,17 @@ void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
 void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const {
     const auto [offset, height] = laneSpace(strip, lane);
     const int top = rowTop(row) + offset;
-    const auto& [spans, busy_s] = laneAt(row, strip, lane);
+    const TimelineData::Lane& of = laneAt(row, strip, lane);
     // Several runs differ in their dashes.
     QPen pen(palette().color(QPalette::Text), 1);
     pen.setStyle(strip.run % 2 == 0 ? Qt::SolidLine : Qt::DashLine);
     const QColor halo = withAlpha(palette().color(QPalette::Base), 0.75);
     painter.setBrush(Qt::NoBrush);
-    for (const SpanMark& mark : visibleMarks(traceOf(row, strip), spans, m_axis)) {
+    for (const SpanMark& mark : visibleMarks(traceOf(row, strip), of, m_axis)) {
         if (mark.width < 5) {
             // Sides would hide what is so narrow.
             const double share =
-                std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
+                std::min(1.0, (of.busy_s[mark.last] - of.busy_s[mark.first]) / m_axis.secondsPerPixel());
             painter.setOpacity(0.25 + 0.75 * share);
             painter.fillRect(QRect(mark.x, top, mark.width, 1), pen.color());
             painter.fillRect(QRect(mark.x, top + height - 1, mark.width, 1), pen.color());
@@ -284,19 +284,22 @@ void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Str
 }
 
 void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& strip, int index) const {
-    const auto& [spans, busy_s] = laneAt(row, strip, index);
-    if (spans.empty()) return;
+    const TimelineData::Lane& of = laneAt(row, strip, index);
+    if (of.spans.empty()) return;
+    const Trace& trace = traceOf(row, strip);
+    const auto marks = visibleMarks(trace, of, m_axis);
     const SpansOfOps* strong = row.kind == Row::Kind::host ? nullptr : strongSpans();
-    if (strong == nullptr) return paintBlocks(painter, row, strip, index, spans, busy_s);
+    if (strong == nullptr) return paintBlocks(painter, row, strip, index, of.spans, marks, of.busy_s);
     painter.setOpacity(kDimmed);
-    paintBlocks(painter, row, strip, index, spans, busy_s);
+    paintBlocks(painter, row, strip, index, of.spans, marks, of.busy_s);
     painter.setOpacity(1);
     const std::size_t lane = firstLane(row, strip.run) + static_cast<std::size_t>(index);
-    paintBlocks(painter, row, strip, index, (*strong)[static_cast<std::size_t>(strip.run + 1)][lane], {});
+    const std::vector<std::uint32_t>& spans = (*strong)[static_cast<std::size_t>(strip.run + 1)][lane];
+    paintBlocks(painter, row, strip, index, spans, visibleMarks(trace, spans, m_axis), {});
 }
 
 void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
-                               const std::vector<std::uint32_t>& spans,
+                               const std::vector<std::uint32_t>& spans, const std::vector<SpanMark>& marks,
                                std::span<const double> busy_s) const {
     const auto [offset, height] = laneSpace(strip, lane);
     const int top = rowTop(row) + offset;
@@ -308,15 +311,19 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
     const QFontMetrics metrics(painter.font());
     const double opacity = painter.opacity();
 
-    const auto brushOf = [&](const Span& span) -> QBrush {
+    std::vector<Brushes> mixed;  // by device, filled as they are needed
+    const auto brushOf = [&](const Span& span) -> const QBrush& {
         const std::size_t batch = span.batch % kBatchShades * 3;
         if (isDevice)
             return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase) + batch];
         const DeviceId device = row.kind == Row::Kind::host ? span.resource : span.from;
-        return mixedColor(neutral, brushesOf(device)[batch].color(), 0.45);
+        if (mixed.size() <= device) mixed.resize(device + std::size_t{1});
+        QBrush& brush = mixed[device][batch];
+        if (brush.style() == Qt::NoBrush) brush = mixedColor(neutral, brushesOf(device)[batch].color(), 0.45);
+        return brush;
     };
     const Trace& trace = traceOf(row, strip);
-    for (const SpanMark& mark : visibleMarks(trace, spans, m_axis)) {
+    for (const SpanMark& mark : marks) {
         const Span& span = trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
         if (mark.merged() || mark.width == 1) {
             // A pixel column stands for the spans that begin in it: the busier, the more opaque, never
@@ -325,14 +332,21 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
                 busy_s.empty()
                     ? 1
                     : std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
-            painter.setOpacity(opacity * (0.25 + 0.75 * share));
-            painter.fillRect(QRect(mark.x, top, 1, height), brushOf(span));
-            painter.setOpacity(opacity);
+            const double opaque = 0.25 + 0.75 * share;
+            const QBrush& brush = brushOf(span);
+            const QRect column(mark.x, top, 1, height);
+            if (brush.style() == Qt::SolidPattern) {  // much faster than with an opacity of the painter
+                painter.fillRect(column, withAlpha(brush.color(), opaque));
+            } else {
+                painter.setOpacity(opacity * opaque);
+                painter.fillRect(column, brush);
+                painter.setOpacity(opacity);
+            }
             continue;
         }
         // A gap separates neighbours if there is room.
         const QRect block(mark.x, top, mark.width >= 4 ? mark.width - 1 : mark.width, height);
-        const QBrush brush = brushOf(span);
+        const QBrush& brush = brushOf(span);
         painter.fillRect(block, brush);
         const QRect seen = (block & plot).adjusted(4, 0, -3, 0);
         const QString name = fittingName(graph, span.op, metrics, seen.width());

@@ -260,9 +260,11 @@ private:
     void paintHeader(QPainter& painter, const Row& row) const;
     void paintSpans(QPainter& painter, const Row& row) const;
     void paintLane(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
-    /// Paints those spans of a lane. `busy_s`: as TimelineData::Lane::busy_s; empty: columns are opaque.
+    /// Paints those spans of a lane, of which `marks` are visible. `busy_s`: as TimelineData::Lane::busy_s;
+    /// empty: columns are opaque.
     void paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
-                     const std::vector<std::uint32_t>& spans, std::span<const double> busy_s) const;
+                     const std::vector<std::uint32_t>& spans, const std::vector<SpanMark>& marks,
+                     std::span<const double> busy_s) const;
     void paintPin(QPainter& painter, const Row& row) const;
     void paintBatch(QPainter& painter) const;
     void paintTicks(QPainter& painter) const;

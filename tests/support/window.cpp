@@ -94,6 +94,8 @@ Graph constrained_graph() {
 }
 
 Shown::Shown() : document(*window.document()) {
+    if (WatchedApplication::instance() == nullptr)
+        qFatal("the test needs PLACEWRIGHT_WINDOW_TEST_MAIN in place of QTEST_MAIN");
     window.show();
     if (!QTest::qWaitForWindowExposed(&window)) qFatal("the window does not appear");
     if (!QTest::qWaitFor([this] { return window.gallery()->isRead(); }, kPatienceMs))

@@ -14,6 +14,7 @@
 #include "app/window/main_window.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
+#include "tests/support/watched_application.hpp"
 
 class QLabel;
 
@@ -43,7 +44,8 @@ Graph wide_graph(std::size_t width = 8);
 /// The same, with "branch0" allowed only on gpu:0.
 Graph constrained_graph();
 
-/// A window shown on the screen.
+/// A window shown on the screen. The test must have PLACEWRIGHT_WINDOW_TEST_MAIN: what blocks the window
+/// fails it.
 struct Shown {
     MainWindow window;
     Document& document;

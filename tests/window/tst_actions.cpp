@@ -210,5 +210,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestActions)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestActions)
 #include "tst_actions.moc"

@@ -564,5 +564,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestModules)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestModules)
 #include "tst_modules.moc"

@@ -205,5 +205,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindow)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindow)
 #include "tst_window.moc"

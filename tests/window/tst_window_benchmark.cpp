@@ -736,5 +736,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowBenchmark)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowBenchmark)
 #include "tst_window_benchmark.moc"

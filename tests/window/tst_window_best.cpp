@@ -694,5 +694,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowBest)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowBest)
 #include "tst_window_best.moc"

@@ -462,5 +462,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowCalibrate)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowCalibrate)
 #include "tst_window_calibrate.moc"

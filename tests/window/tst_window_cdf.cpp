@@ -130,5 +130,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowCdf)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowCdf)
 #include "tst_window_cdf.moc"

@@ -332,5 +332,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowClose)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowClose)
 #include "tst_window_close.moc"

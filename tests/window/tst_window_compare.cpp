@@ -574,5 +574,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowCompare)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowCompare)
 #include "tst_window_compare.moc"

@@ -165,5 +165,5 @@ void TestWindowComputer::aFileThatCannotBeWrittenIsTold() {
     QCOMPARE(machineBox(shown)->currentText(), before);
 }
 
-QTEST_MAIN(TestWindowComputer)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowComputer)
 #include "tst_window_computer.moc"

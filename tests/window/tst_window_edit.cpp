@@ -567,5 +567,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowEdit)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowEdit)
 #include "tst_window_edit.moc"

@@ -252,5 +252,5 @@ void TestWindowExperiment::faultyTables() {
     QVERIFY2(QString::fromStdString(errorOf(folder)).endsWith(error), errorOf(folder).c_str());
 }
 
-QTEST_MAIN(TestWindowExperiment)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowExperiment)
 #include "tst_window_experiment.moc"

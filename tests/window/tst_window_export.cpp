@@ -361,5 +361,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowExport)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowExport)
 #include "tst_window_export.moc"

@@ -208,5 +208,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowFind)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowFind)
 #include "tst_window_find.moc"

@@ -329,5 +329,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowFollow)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowFollow)
 #include "tst_window_follow.moc"

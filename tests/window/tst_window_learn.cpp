@@ -703,5 +703,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowLearn)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowLearn)
 #include "tst_window_learn.moc"

@@ -477,5 +477,5 @@ private:
     QString m_network;
 };
 
-QTEST_MAIN(TestWindowMachine)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowMachine)
 #include "tst_window_machine.moc"

@@ -567,5 +567,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowMeasured)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowMeasured)
 #include "tst_window_measured.moc"

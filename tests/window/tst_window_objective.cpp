@@ -354,5 +354,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowObjective)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowObjective)
 #include "tst_window_objective.moc"

@@ -575,5 +575,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowOpen)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowOpen)
 #include "tst_window_open.moc"

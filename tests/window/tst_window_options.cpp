@@ -741,5 +741,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowOptions)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowOptions)
 #include "tst_window_options.moc"

@@ -263,6 +263,6 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowPair)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowPair)
 
 #include "tst_window_pair.moc"

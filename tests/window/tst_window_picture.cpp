@@ -169,5 +169,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowPicture)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowPicture)
 #include "tst_window_picture.moc"

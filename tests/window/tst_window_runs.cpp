@@ -552,5 +552,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowRuns)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowRuns)
 #include "tst_window_runs.moc"

@@ -159,5 +159,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowScript)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowScript)
 #include "tst_window_script.moc"

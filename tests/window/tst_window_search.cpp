@@ -569,5 +569,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowSearch)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowSearch)
 #include "tst_window_search.moc"

@@ -323,5 +323,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowShell)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowShell)
 #include "tst_window_shell.moc"

@@ -431,5 +431,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowSideFiles)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowSideFiles)
 #include "tst_window_side_files.moc"

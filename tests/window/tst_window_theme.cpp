@@ -316,5 +316,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowTheme)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowTheme)
 #include "tst_window_theme.moc"

@@ -204,5 +204,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowWalk)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowWalk)
 #include "tst_window_walk.moc"

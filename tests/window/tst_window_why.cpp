@@ -318,5 +318,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowWhy)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowWhy)
 #include "tst_window_why.moc"
