@@ -554,13 +554,30 @@ void GraphView::paintMarks(QPainter& painter) const {
     }
 }
 
+/// Draws the legend of the colours into the corner where it hides the fewest nodes of a graph that is shown
+/// as a whole; of others, always into the same one, so that it does not jump while they are moved.
+void GraphView::paintLegend(QPainter& painter, const QTransform& view, const QRectF& area, bool whole) const {
+    if (!m_inks || !m_scene || m_scene->nodes.empty()) return;
+    painter.setFont(font());
+    const auto rectIn = [&](Qt::Corner corner) { return m_inks->legendRect(painter.font(), area, corner); };
+    Qt::Corner best = Qt::BottomLeftCorner;
+    if (whole) {
+        const auto hidden = [&](Qt::Corner corner) {
+            return m_scene->nodesIn(view.inverted().mapRect(rectIn(corner))).size();
+        };
+        for (const Qt::Corner corner : {Qt::TopLeftCorner, Qt::BottomRightCorner, Qt::TopRightCorner})
+            if (hidden(corner) < hidden(best)) best = corner;
+    }
+    m_inks->paintLegend(painter, rectIn(best), palette());
+}
+
 void GraphView::paintEvent(QPaintEvent*) {
     updateLayer();
     QPainter painter(this);
     painter.drawPixmap(QPointF(0, 0), m_layer);
     if (m_scene && !m_scene->nodes.empty()) {
         paintMarks(painter);
-        if (m_inks) m_inks->paintLegend(painter, rect(), palette());
+        paintLegend(painter, m_view, room(m_view.m11()), isFitted());
     } else {
         painter.setPen(mutedColor(palette()));
         painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
@@ -581,7 +598,7 @@ void GraphView::renderWhole(QPainter& painter, const QRectF& target) const {
     const QTransform view(scale, 0, 0, scale, translation.x(), translation.y());
     painter.setClipRect(target, Qt::IntersectClip);
     paintLayer(painter, view, target, detailAt(view, target));
-    if (m_inks) m_inks->paintLegend(painter, target, palette());
+    paintLegend(painter, view, target, true);
     painter.restore();
 }
 

@@ -210,6 +210,7 @@ private:
                      const Detail& detail) const;
     void paintLayerNames(QPainter& painter, const QTransform& view) const;
     void paintMarked(QPainter& painter, double nodeHeight) const;
+    void paintLegend(QPainter& painter, const QTransform& view, const QRectF& area, bool whole) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
     QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;

@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::uint32_t kGradientInks = 64;
 constexpr int kCategoryInks = 8;  ///< what is seriesColor()ed differently
+// Sizes in the legend, in lines of its text.
+constexpr double kLegendGap = 0.4, kLegendSwatch = 0.75, kLegendBar = 0.7;
 constexpr QRgb kOtherCategories = 0xff7a7a7a;
 
 struct NodeColorsText {
@@ -171,25 +173,51 @@ std::vector<NodeInks::Row> NodeInks::legendRows() const {
     return rows;
 }
 
-void NodeInks::paintLegend(QPainter& painter, const QRectF& area, const QPalette& palette) const {
-    if (m_inkOf.empty()) return;
-    const QFontMetricsF metrics(painter.font());
-    const double line = metrics.height(), swatch = 0.75 * line, gap = 0.4 * line, bar = 0.7 * line;
-    const std::vector<Row> rows = legendRows();
-    const bool hasScale = isGradient() && m_least <= m_largest;
-    const QString least = hasScale ? m_colors->text(m_least) : QString(),
-                  largest = hasScale ? m_colors->text(m_largest) : QString();
-    double width =
-        std::max(metrics.horizontalAdvance(m_colors->title),
-                 hasScale ? std::max(9 * line, metrics.horizontalAdvance(least + largest) + line) : 0.0);
-    for (const Row& row : rows) width = std::max(width, swatch + gap + metrics.horizontalAdvance(row.text));
-    width = std::min(width, area.width() - 4 * gap);
-    const double height = line * (1 + static_cast<double>(rows.size())) + (hasScale ? bar + line : 0);
-    if (width < 3 * line || height > area.height() / 2) return;  // a small view is for the graph
+bool NodeInks::hasScale() const {
+    return isGradient() && m_least <= m_largest;
+}
 
-    const QColor base = palette.color(QPalette::Base), text = palette.color(QPalette::Text);
+QRectF NodeInks::legendRect(const QFont& font, const QRectF& area, Qt::Corner corner) const {
+    if (m_inkOf.empty()) return {};
+    const QFontMetricsF metrics(font);
+    const double line = metrics.height(), gap = kLegendGap * line;
+    const std::vector<Row> rows = legendRows();
+    double width = metrics.horizontalAdvance(m_colors->title);
+    if (hasScale())
+        width =
+            std::max({width, 9 * line,
+                      metrics.horizontalAdvance(m_colors->text(m_least) + m_colors->text(m_largest)) + line});
+    for (const Row& row : rows)
+        width = std::max(width, kLegendSwatch * line + gap + metrics.horizontalAdvance(row.text));
+    width = std::min(std::ceil(width), area.width() - 4 * gap);
+    const double height =
+        line * (1 + static_cast<double>(rows.size())) + (hasScale() ? (1 + kLegendBar) * line : 0);
+    if (width < 3 * line || height > area.height() / 2) return {};
     QRectF plate(0, 0, width + 2 * gap, height + 2 * gap);
-    plate.moveBottomLeft(area.bottomLeft() + QPointF(gap, -gap));
+    const QRectF inner = area.adjusted(gap, gap, -gap, -gap);
+    switch (corner) {
+        case Qt::TopLeftCorner:
+            plate.moveTopLeft(inner.topLeft());
+            break;
+        case Qt::TopRightCorner:
+            plate.moveTopRight(inner.topRight());
+            break;
+        case Qt::BottomLeftCorner:
+            plate.moveBottomLeft(inner.bottomLeft());
+            break;
+        case Qt::BottomRightCorner:
+            plate.moveBottomRight(inner.bottomRight());
+            break;
+    }
+    return plate;
+}
+
+void NodeInks::paintLegend(QPainter& painter, const QRectF& plate, const QPalette& palette) const {
+    if (plate.isEmpty()) return;
+    const QFontMetricsF metrics(painter.font());
+    const double line = metrics.height(), swatch = kLegendSwatch * line, gap = kLegendGap * line,
+                 bar = kLegendBar * line, width = plate.width() - 2 * gap;
+    const QColor base = palette.color(QPalette::Base), text = palette.color(QPalette::Text);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     QColor behind = base;
@@ -203,7 +231,8 @@ void NodeInks::paintLegend(QPainter& painter, const QRectF& area, const QPalette
     painter.drawText(QPointF(left, top + metrics.ascent()),
                      metrics.elidedText(m_colors->title, Qt::ElideMiddle, width));
     top += line;
-    if (hasScale) {
+    if (hasScale()) {
+        const QString least = m_colors->text(m_least), largest = m_colors->text(m_largest);
         QLinearGradient gradient(left, 0, left + width, 0);
         for (std::uint32_t i = 0; i < kGradientInks; ++i)
             gradient.setColorAt(i / (kGradientInks - 1.0), m_inks[i]);
@@ -214,7 +243,7 @@ void NodeInks::paintLegend(QPainter& painter, const QRectF& area, const QPalette
                          largest);
         top += line;
     }
-    for (const Row& row : rows) {
+    for (const Row& row : legendRows()) {
         const QColor color = row.color.isValid() ? row.color : mixedColor(base, text, 0.12F);
         painter.setPen(QPen(mixedColor(color, text, 0.4F), 1));
         painter.setBrush(color);

@@ -53,8 +53,10 @@ public:
     /// "Memory: 12 MB", as rich text.
     QString describe(std::uint32_t node) const;
 
-    /// Draws what the colours mean into the lower left corner of `area`.
-    void paintLegend(QPainter& painter, const QRectF& area, const QPalette& palette) const;
+    /// The place of the legend in a corner of `area`; empty if it would hide too much of the graph.
+    QRectF legendRect(const QFont& font, const QRectF& area, Qt::Corner corner) const;
+    /// Draws what the colours mean there.
+    void paintLegend(QPainter& painter, const QRectF& plate, const QPalette& palette) const;
 
 private:
     std::uint32_t none() const { return static_cast<std::uint32_t>(m_inks.size()); }
@@ -67,6 +69,7 @@ private:
         QString text;
     };
     std::vector<Row> legendRows() const;
+    bool hasScale() const;
     bool isGradient() const { return m_colors->categories.isEmpty() && m_colors->thresholds.empty(); }
 
     std::shared_ptr<const NodeColors> m_colors;
