@@ -25,7 +25,8 @@ FindBar::FindBar(QWidget* parent)
     m_edit->setAccessibleName(tr("Text to find"));
     m_edit->setToolTip(
         tr("<qt>Words are found in kinds and names of ops, else in modules. Filters: kind: name: module: "
-           "device: &gt;10ms &lt;2us. All of them must hold.<br>Enter: next match, Shift+Enter: previous "
+           "device: &gt;10ms &lt;2us value&gt;3. All of them must hold.<br>Enter: next match, Shift+Enter: "
+           "previous "
            "match, Escape: close</qt>"));
     m_edit->setClearButtonEnabled(true);
     m_count->setAccessibleName(tr("Matches"));

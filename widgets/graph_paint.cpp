@@ -18,6 +18,7 @@ namespace {
 constexpr double kLargestLabel = 1.25;  ///< largest label, as a multiple of the window's font size
 constexpr double kTurnRadius = 14;      ///< of edges, in units of the scene
 constexpr int kSmallestLabel = 8;       ///< pixels
+constexpr double kStripe = 0.2;         ///< height of a module's distribution of values, share of its node
 constexpr int kMostScopes = 3;          ///< most modules shown before a label
 /// Height of a node, in pixels, from which a selected one is outlined; smaller ones stand out as all else
 /// fades, and have a thin line round them from kHairlineFrom on.
@@ -85,12 +86,32 @@ bool GraphView::crosses(const GraphScene::Edge& edge) const {
         edge.links, [&](const auto& link) { return deviceOfOp(link.first) != deviceOfOp(link.second); });
 }
 
-GraphView::DeviceStyle GraphView::deviceStyle(DeviceId device) const {
+/// `color`: invalid for what is not known.
+GraphView::DeviceStyle GraphView::styleOf(const QColor& color) const {
     const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
+    const QColor shown = color.isValid() ? color : mixedColor(base, text, 0.12F);
+    return {QBrush(shown), shown, mixedColor(shown, text, 0.4F), readableOn(shown)};
+}
+
+GraphView::DeviceStyle GraphView::deviceStyle(DeviceId device) const {
     const bool known = m_machine && device < m_machine->devices().size();
-    const QColor color = known ? deviceColor(*m_machine, device) : mixedColor(base, text, 0.12F);
-    return {known ? deviceBrush(*m_machine, device) : QBrush(color), color, mixedColor(color, text, 0.4F),
-            readableOn(color)};
+    DeviceStyle style = styleOf(known ? deviceColor(*m_machine, device) : QColor());
+    if (known) style.fill = deviceBrush(*m_machine, device);
+    return style;
+}
+
+GraphView::DeviceStyle GraphView::inkStyle(std::uint32_t ink) const {
+    return m_inks ? styleOf(m_inks->color(ink)) : deviceStyle(static_cast<DeviceId>(ink));
+}
+
+/// What a module's node is divided into; empty or one part: nothing.
+std::vector<NodeInks::Part> GraphView::partsOf(std::uint32_t node) const {
+    if (m_inks) return m_inks->partsOf(node);
+    std::vector<NodeInks::Part> parts;
+    for (const Share& share : m_shares[node])
+        parts.push_back(
+            {static_cast<std::uint32_t>(std::min<std::size_t>(share.device, inks() - 1)), share.part});
+    return parts;
 }
 
 void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRectF& area,
@@ -173,15 +194,15 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
 
 void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                            const Detail& detail) const {
-    const std::size_t devices = m_machine ? m_machine->devices().size() : 0;
-    std::vector<QVector<QRectF>> groups(2 * (devices + 1));  // by device (last: none) and whether dimmed
+    std::vector<QVector<QRectF>> groups(2 *
+                                        inks());  // by ink (last: of no device or value) and whether dimmed
     const double least = 1 / painter.device()->devicePixelRatioF();
     if (detail.rounded) paintStacks(painter, view, nodes, detail);
     for (const std::uint32_t node : nodes) {
         QRectF shown = rectInView(node, view);
         if (shown.height() < least) shown.setHeight(least);
         if (shown.width() < least) shown.setWidth(least);
-        groups[2 * std::min<std::size_t>(deviceOf(node), devices) + isDimmed(node)].append(shown);
+        groups[2 * std::size_t{inkOf(node)} + isDimmed(node)].append(shown);
     }
     const QColor base = palette().color(QPalette::Base);
     const double radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
@@ -190,7 +211,7 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
     for (std::size_t group = 0; group < groups.size(); ++group) {
         if (groups[group].isEmpty()) continue;
         const bool dimmed = group % 2 != 0;
-        const DeviceStyle style = deviceStyle(static_cast<DeviceId>(group / 2));
+        const DeviceStyle style = inkStyle(static_cast<std::uint32_t>(group / 2));
         painter.setBrush(dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
                          : withoutTextures ? QBrush(style.color)
                                            : style.fill);
@@ -202,7 +223,7 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
         painter.setPen(QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border,
                             std::clamp(detail.scale, 0.5, 1.5)));
         for (const QRectF& shown : groups[group]) painter.drawRoundedRect(shown, radius, radius);
-        if (!withoutTextures || dimmed || group / 2 >= devices) continue;
+        if (!withoutTextures || dimmed || m_inks || group / 2 + 1 >= inks()) continue;
         painter.setPen(QPen(hatchColor(style.color), 1));
         for (const QRectF& shown : groups[group]) {
             const double inset = 0.3 * radius;  // keeps clear of the round corners
@@ -211,7 +232,7 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
         }
     }
     for (const std::uint32_t node : nodes) {
-        if (m_shares[node].size() > 1) paintShares(painter, rectInView(node, view), node, detail);
+        if (m_scene->nodes[node].isModule()) paintParts(painter, rectInView(node, view), node, detail);
     }
 }
 
@@ -223,7 +244,7 @@ void GraphView::paintStacks(QPainter& painter, const QTransform& view,
                  radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
     for (const std::uint32_t node : nodes) {
         if (!m_scene->nodes[node].isModule()) continue;
-        const DeviceStyle style = deviceStyle(deviceOf(node));
+        const DeviceStyle style = inkStyle(inkOf(node));
         const QColor base = palette().color(QPalette::Base);
         painter.setPen(QPen(isDimmed(node) ? mixedColor(style.border, base, 0.7F) : style.border,
                             std::clamp(detail.scale, 0.5, 1.5)));
@@ -237,9 +258,14 @@ void GraphView::paintStacks(QPainter& painter, const QTransform& view,
     }
 }
 
-/// Fills the node of a module on several devices in proportion to their shares of its time.
-void GraphView::paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node,
-                            const Detail& detail) const {
+/// Fills the node of a module in proportion to its parts: the devices by their shares of its time, or the
+/// kinds of its ops. Values have only a stripe at the lower edge.
+void GraphView::paintParts(QPainter& painter, const QRectF& shown, std::uint32_t node,
+                           const Detail& detail) const {
+    const std::vector<NodeInks::Part> parts = partsOf(node);
+    if (parts.size() < 2) return;
+    const double top =
+        m_inks && !m_inks->hasCategories() ? shown.bottom() - kStripe * shown.height() : shown.top();
     const QColor base = palette().color(QPalette::Base);
     const bool dimmed = isDimmed(node), withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
     const double radius = detail.rounded ? 0.22 * shown.height() : 0;
@@ -247,18 +273,18 @@ void GraphView::paintShares(QPainter& painter, const QRectF& shown, std::uint32_
     outline.addRoundedRect(shown, radius, radius);
     double left = shown.left();
     painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
-    for (const Share& share : m_shares[node]) {
-        const DeviceStyle style = deviceStyle(share.device);
+    for (const auto& [ink, share] : parts) {
+        const DeviceStyle style = inkStyle(ink);
         QPainterPath part;
-        part.addRect(QRectF(left, shown.top(), share.part * shown.width(), shown.height()));
+        part.addRect(QRectF(left, top, share * shown.width(), shown.bottom() - top));
         painter.fillPath(detail.rounded ? outline.intersected(part) : part,
                          dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
                          : withoutTextures ? QBrush(style.color)
                                            : style.fill);
-        left += share.part * shown.width();
+        left += share * shown.width();
     }
     if (!detail.rounded) return;
-    const DeviceStyle style = deviceStyle(deviceOf(node));
+    const DeviceStyle style = inkStyle(inkOf(node));
     painter.strokePath(outline, QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border,
                                      std::clamp(detail.scale, 0.5, 1.5)));
 }
@@ -293,9 +319,7 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
     const QFont kindFont = withPixels(font(), std::min(nodeHeight * 0.27, 0.75 * largest));
     const QFontMetricsF kindMetrics(kindFont);
     std::vector<QColor> colors;
-    for (std::size_t device = 0; device <= (m_machine ? m_machine->devices().size() : 0); ++device) {
-        colors.push_back(deviceStyle(static_cast<DeviceId>(device)).text);
-    }
+    for (std::uint32_t ink = 0; ink < inks(); ++ink) colors.push_back(inkStyle(ink).text);
     QColor plate = base;
     plate.setAlphaF(0.75F);
     const auto draw = [&](const QString& line, const QFontMetricsF& metrics, double natural,
@@ -319,9 +343,12 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
         return rectInView(node, view).adjusted(3 * detail.scale, 0, -3 * detail.scale, 0);
     };
     // On several devices the label needs a plate: no text colour is readable on all device colours.
-    const auto needsPlate = [&](std::uint32_t node) { return m_shares[node].size() > 1; };
+    const auto needsPlate = [&](std::uint32_t node) {
+        return m_inks ? m_inks->hasCategories() && m_inks->partsOf(node).size() > 1
+                      : m_shares[node].size() > 1;
+    };
     const auto setPen = [&](std::uint32_t node) {
-        const QColor color = colors[std::min<std::size_t>(deviceOf(node), colors.size() - 1)];
+        const QColor color = colors[inkOf(node)];
         painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : needsPlate(node) ? text : color);
     };
 
@@ -528,12 +555,30 @@ void GraphView::paintMarks(QPainter& painter) const {
     }
 }
 
+/// Draws the legend of the colours into the corner where it hides the fewest nodes of a graph that is shown
+/// as a whole; of others, always into the same one, so that it does not jump while they are moved.
+void GraphView::paintLegend(QPainter& painter, const QTransform& view, const QRectF& area, bool whole) const {
+    if (!m_inks || !m_scene || m_scene->nodes.empty()) return;
+    painter.setFont(font());
+    const auto rectIn = [&](Qt::Corner corner) { return m_inks->legendRect(painter.font(), area, corner); };
+    Qt::Corner best = Qt::BottomLeftCorner;
+    if (whole) {
+        const auto hidden = [&](Qt::Corner corner) {
+            return m_scene->nodesIn(view.inverted().mapRect(rectIn(corner))).size();
+        };
+        for (const Qt::Corner corner : {Qt::TopLeftCorner, Qt::BottomRightCorner, Qt::TopRightCorner})
+            if (hidden(corner) < hidden(best)) best = corner;
+    }
+    m_inks->paintLegend(painter, rectIn(best), palette());
+}
+
 void GraphView::paintEvent(QPaintEvent*) {
     updateLayer();
     QPainter painter(this);
     painter.drawPixmap(QPointF(0, 0), m_layer);
     if (m_scene && !m_scene->nodes.empty()) {
         paintMarks(painter);
+        paintLegend(painter, m_view, room(m_view.m11()), isFitted());
     } else {
         painter.setPen(mutedColor(palette()));
         painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
@@ -554,6 +599,7 @@ void GraphView::renderWhole(QPainter& painter, const QRectF& target) const {
     const QTransform view(scale, 0, 0, scale, translation.x(), translation.y());
     painter.setClipRect(target, Qt::IntersectClip);
     paintLayer(painter, view, target, detailAt(view, target));
+    paintLegend(painter, view, target, true);
     painter.restore();
 }
 

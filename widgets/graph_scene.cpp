@@ -47,17 +47,6 @@ QString scope(const Op& op) {
     return QString::fromStdString(slash == std::string::npos ? op.scope : op.name.substr(0, slash));
 }
 
-/// Returns the op whose node stands for `op`: `op` itself if it has its own node.
-OpId representative(const Problem& problem, OpId op) {
-    const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };
-    const OpId forward = problem.graph->op(op).forward_op;
-    if (isForward(op)) return op;
-    if (forward != kInvalidOp) return forward;
-    const auto& members = problem.grouping.members[problem.grouping.group_of[op]];
-    const auto first = std::find_if(members.begin(), members.end(), isForward);
-    return first == members.end() ? op : *first;
-}
-
 /// Label of a module: the last parts of its path, from the last one that is not just a number.
 QString moduleLabel(const QString& path) {
     for (int parts = 1;; ++parts) {
@@ -258,6 +247,16 @@ QPolygonF stubOf(const GraphScene& scene, const GraphScene::Edge& edge, bool atR
 }
 
 }  // namespace
+
+OpId representative(const Problem& problem, OpId op) {
+    const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };
+    const OpId forward = problem.graph->op(op).forward_op;
+    if (isForward(op)) return op;
+    if (forward != kInvalidOp) return forward;
+    const auto& members = problem.grouping.members[problem.grouping.group_of[op]];
+    const auto first = std::find_if(members.begin(), members.end(), isForward);
+    return first == members.end() ? op : *first;
+}
 
 class GraphScene::Index {
     using Point = boost::geometry::model::point<double, 2, boost::geometry::cs::cartesian>;

@@ -74,6 +74,9 @@ struct GraphScene {
     std::shared_ptr<const Index> index;
 };
 
+/// The op whose node stands for `op`: `op` itself if it has its own node.
+OpId representative(const Problem& problem, OpId op);
+
 /// Nodes with more readers, or that read more nodes, have stubs in place of edges.
 inline constexpr std::size_t kMostEdgesOfNode = 20;
 

@@ -53,6 +53,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     m_labelWidths.assign(m_scene ? m_scene->nodes.size() : 0, -1.0F);
     m_minimap->setScene(m_scene);
     shareModules();
+    inkNodes();
     const auto anchor = std::exchange(m_anchor, std::nullopt);
     if (anchor && nodeOf(anchor->op) >= 0) {
         m_fit = Fit::kept;
@@ -101,6 +102,27 @@ void GraphView::setDevices(std::vector<DeviceId> devices) {
     m_devices = std::move(devices);
     shareModules();
     redraw();
+}
+
+void GraphView::setColors(std::shared_ptr<const NodeColors> colors) {
+    if (colors == m_colors) return;
+    m_colors = std::move(colors);
+    inkNodes();
+    redraw();
+}
+
+void GraphView::inkNodes() {
+    m_inks.reset();
+    if (m_colors && m_scene) m_inks.emplace(m_colors, *m_scene);
+}
+
+std::size_t GraphView::inks() const {
+    return m_inks ? m_inks->size() : (m_machine ? m_machine->devices().size() : 0) + 1;
+}
+
+std::uint32_t GraphView::inkOf(std::uint32_t node) const {
+    return m_inks ? m_inks->inkOf(node)
+                  : static_cast<std::uint32_t>(std::min<std::size_t>(deviceOf(node), inks() - 1));
 }
 
 void GraphView::setSelection(const OpList& ops) {
@@ -189,16 +211,15 @@ void GraphView::updateMinimap() {
 
 void GraphView::colorMinimap() {
     if (!m_scene) return;
-    const std::size_t devices = m_machine ? m_machine->devices().size() : 0;
     std::vector<QRgb> plain, dimmed;
-    for (std::size_t device = 0; device <= devices; ++device) {
-        const QColor color = deviceStyle(static_cast<DeviceId>(device)).color;
+    for (std::uint32_t ink = 0; ink < inks(); ++ink) {
+        const QColor color = inkStyle(ink).color;
         plain.push_back(color.rgb());
         dimmed.push_back(mixedColor(color, palette().color(QPalette::Base), 0.8F).rgb());
     }
     std::vector<QRgb> colors(m_scene->nodes.size());
     for (std::uint32_t node = 0; node < colors.size(); ++node) {
-        colors[node] = (isDimmed(node) ? dimmed : plain)[std::min<std::size_t>(deviceOf(node), devices)];
+        colors[node] = (isDimmed(node) ? dimmed : plain)[inkOf(node)];
     }
     m_minimap->setColors(std::move(colors));
 }
@@ -452,7 +473,11 @@ void GraphView::requestModules(const QStringList& paths, bool open, OpId stays) 
 /// Tooltip of a node.
 QString GraphView::textOf(std::uint32_t node) const {
     const GraphScene::Node& shown = m_scene->nodes[node];
-    if (!shown.isModule()) return toolTipFor(shown.op);
+    const QString value = m_inks ? m_inks->describe(node) : QString();
+    if (!shown.isModule()) {
+        const QString text = toolTipFor(shown.op);
+        return text.isEmpty() || value.isEmpty() ? text : text + QStringLiteral("<br>") + value;
+    }
     QStringList lines{QStringLiteral("<b>%1</b>").arg(shown.module.toHtmlEscaped()), shown.detail};
     for (const Share& share : m_shares[node]) {
         if (!m_machine || share.device >= m_machine->devices().size()) continue;
@@ -460,6 +485,7 @@ QString GraphView::textOf(std::uint32_t node) const {
                      .arg(100 * share.part, 0, 'f', 0)
                      .arg(QString::fromStdString(m_machine->device(share.device).name).toHtmlEscaped());
     }
+    if (!value.isEmpty()) lines << value;
     lines << tr("<i>Double-click or Return opens the module.</i>");
     return lines.join(QStringLiteral("<br>"));
 }

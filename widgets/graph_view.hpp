@@ -8,6 +8,7 @@
 #include <QTransform>
 
 #include "widgets/graph_scene.hpp"
+#include "widgets/node_colors.hpp"
 #include "widgets/op_view.hpp"
 
 namespace placewright {
@@ -40,6 +41,9 @@ public:
     /// `devices[op]`: device of each op (at least all forward ops). Edges between devices are drawn dashed.
     /// Cheap: called while a search runs.
     void setDevices(std::vector<DeviceId> devices);
+    /// What colours the nodes in place of their devices; null: devices do. Edges between devices stay dashed.
+    /// Cheap: called while a search runs.
+    void setColors(std::shared_ptr<const NodeColors> colors);
     void setSelection(const OpList& ops);
     const OpList& selection() const { return m_selection; }
     void setHovered(OpId op);
@@ -142,6 +146,12 @@ private:
     int nodeOf(OpId op) const;
     QRectF rectInView(std::uint32_t node, const QTransform& view) const;
     DeviceStyle deviceStyle(DeviceId device) const;
+    DeviceStyle styleOf(const QColor& color) const;
+    // An ink is what nodes of one colour share: a device, or a step of the values.
+    std::size_t inks() const;
+    std::uint32_t inkOf(std::uint32_t node) const;
+    DeviceStyle inkStyle(std::uint32_t ink) const;
+    void inkNodes();
     /// The device that holds most of a module, by time.
     DeviceId deviceOf(std::uint32_t node) const;
     DeviceId deviceOfOp(OpId op) const { return op < m_devices.size() ? m_devices[op] : kInvalidDevice; }
@@ -194,11 +204,13 @@ private:
                     const Detail& detail) const;
     void paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
-    void paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
+    std::vector<NodeInks::Part> partsOf(std::uint32_t node) const;
+    void paintParts(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
     void paintLayerNames(QPainter& painter, const QTransform& view) const;
     void paintMarked(QPainter& painter, double nodeHeight) const;
+    void paintLegend(QPainter& painter, const QTransform& view, const QRectF& area, bool whole) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
     QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;
@@ -210,7 +222,9 @@ private:
         DeviceId device;
         double part;  ///< of the module's time
     };
-    std::vector<std::vector<Share>> m_shares;  ///< by node, largest first; empty for ops
+    std::shared_ptr<const NodeColors> m_colors;  ///< null: nodes have the colours of their devices
+    std::optional<NodeInks> m_inks;              ///< of m_colors, if there is a scene
+    std::vector<std::vector<Share>> m_shares;    ///< by node, largest first; empty for ops
     struct Anchor {
         OpId op;
         QPointF position;  ///< in the view

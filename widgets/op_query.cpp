@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <QCoreApplication>
@@ -53,6 +54,19 @@ void OpQuery::add(const QString& word, bool regex) {
         m_parts.push_back(part);
         return;
     }
+    static const QRegularExpression value(
+        QStringLiteral("^value([<>])(=?)([-+]?[0-9]*\\.?[0-9]+(e[-+]?[0-9]+)?)$"),
+        QRegularExpression::CaseInsensitiveOption);
+    if (const QRegularExpressionMatch match = value.match(word); match.hasMatch()) {
+        const bool equal = !match.captured(2).isEmpty();
+        Part part;
+        part.field = match.captured(1) == QLatin1String(">") ? (equal ? Field::atLeast : Field::longer)
+                                                             : (equal ? Field::atMost : Field::shorter);
+        part.seconds = match.captured(3).toDouble();
+        part.isValue = true;
+        m_parts.push_back(part);
+        return;
+    }
     Part part;
     QString rest = word;
     static constexpr std::array<std::pair<const char*, Field>, 4> fields{{{"kind:", Field::kind},
@@ -75,8 +89,12 @@ void OpQuery::add(const QString& word, bool regex) {
     m_parts.push_back(std::move(part));
 }
 
+bool OpQuery::asksForValues() const {
+    return std::ranges::any_of(m_parts, &Part::isValue);
+}
+
 OpQuery::Found OpQuery::find(const Problem& problem, const std::vector<DeviceId>& devices,
-                             const TimelineData* timeline) const {
+                             const TimelineData* timeline, const std::vector<double>* values) const {
     Found found;
     if (!m_error.isEmpty() || m_parts.empty()) return found;
     const Graph& graph = *problem.graph;
@@ -91,8 +109,13 @@ OpQuery::Found OpQuery::find(const Problem& problem, const std::vector<DeviceId>
     for (const Part& part : m_parts) {
         const auto has = [&](const std::string& of) { return part.pattern.match(text(of)).hasMatch(); };
         const auto keep = [&](const auto& holds) { std::erase_if(ops, [&](OpId op) { return !holds(op); }); };
-        const auto seconds = [&](OpId op) {
-            return timeline != nullptr ? computeSeconds(*timeline, op) / batches : -1;
+        // NaN, which no comparison holds for, where there is none.
+        const auto amount = [&](OpId op) {
+            if (part.isValue)
+                return values != nullptr && op < values->size() ? (*values)[op]
+                                                                : std::numeric_limits<double>::quiet_NaN();
+            return timeline != nullptr ? computeSeconds(*timeline, op) / batches
+                                       : std::numeric_limits<double>::quiet_NaN();
         };
         switch (part.field) {
             case Field::kind:
@@ -115,16 +138,16 @@ OpQuery::Found OpQuery::find(const Problem& problem, const std::vector<DeviceId>
                 break;
             }
             case Field::longer:
-                keep([&](OpId op) { return seconds(op) > part.seconds; });
+                keep([&](OpId op) { return amount(op) > part.seconds; });
                 break;
             case Field::atLeast:
-                keep([&](OpId op) { return seconds(op) >= part.seconds; });
+                keep([&](OpId op) { return amount(op) >= part.seconds; });
                 break;
             case Field::shorter:
-                keep([&](OpId op) { return seconds(op) >= 0 && seconds(op) < part.seconds; });
+                keep([&](OpId op) { return amount(op) < part.seconds; });
                 break;
             case Field::atMost:
-                keep([&](OpId op) { return seconds(op) >= 0 && seconds(op) <= part.seconds; });
+                keep([&](OpId op) { return amount(op) <= part.seconds; });
                 break;
             case Field::any: {
                 const auto inKind = [&](OpId op) { return has(graph.op(op).kind); };

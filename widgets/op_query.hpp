@@ -17,8 +17,9 @@ namespace placewright {
 /// A query such as `conv device:gpu:1 >10ms`: an op is found if all its parts hold.
 ///
 /// `kind:`, `name:`, `module:` and `device:` are filters; `>10ms`, `<=2us` compare the time that an op and
-/// its derived ops take in a batch. A plain word is looked for in the kinds and in the last parts of the
-/// names; where no op has it there, in the modules. Upper and lower case are alike.
+/// its derived ops take in a batch; `value>3` compares values from a file. A plain word is looked for in the
+/// kinds and in the last parts of the names; where no op has it there, in the modules. Upper and lower case
+/// are alike.
 class OpQuery {
 public:
     /// `regex`: words and the texts of filters, except `device:`, are regular expressions.
@@ -33,9 +34,11 @@ public:
         /// Where the words were found: "by kind", "by kind or name", "by module"; empty for filters alone.
         QString where;
     };
-    /// `devices`: by op id. Without a timeline no op has a duration. O(ops * parts + spans).
-    Found find(const Problem& problem, const std::vector<DeviceId>& devices,
-               const TimelineData* timeline) const;
+    /// `devices`, `values`: by op id; NaN: no value. Without a timeline no op has a duration, without values
+    /// no value. O(ops * parts + spans).
+    Found find(const Problem& problem, const std::vector<DeviceId>& devices, const TimelineData* timeline,
+               const std::vector<double>* values = nullptr) const;
+    bool asksForValues() const;
 
 private:
     enum class Field { any, kind, name, module, device, longer, atLeast, shorter, atMost };
@@ -44,6 +47,7 @@ private:
         QRegularExpression pattern{};
         QString text{};  ///< of a device
         double seconds = 0;
+        bool isValue = false;  ///< compares the value, not the duration
     };
     void add(const QString& word, bool regex);
 

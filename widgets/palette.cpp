@@ -43,7 +43,9 @@ constexpr AlgorithmColor kAlgorithms[] = {
 };
 constexpr QRgb kOtherAlgorithm = 0xff7a7a7a;
 
-constexpr std::array<QRgb, 4> kGreys{0xff8c8c8c, 0xffb4b4b4, 0xff666666, 0xffa0a0a0};
+// Of CPUs: as quiet as grey, but not the grey of what is unknown or disabled.
+constexpr std::array<QRgb, 4> kCpus{0xff8f7a66, 0xffb9a795, 0xff685949, 0xffa69280};
+constexpr QRgb kUnknown = 0xff8c8c8c;
 constexpr QRgb kEdge = 0xff7f858f;  // seen on white and on black
 constexpr int kHatchPeriod = 8;     // period of Qt's patterns, pixels
 
@@ -67,8 +69,7 @@ std::size_t rankAmongAlike(const Machine& machine, DeviceId device) {
 /// Hatch of the device; null for a plain colour.
 const Hatch* hatchOf(const Machine& machine, DeviceId device) {
     if (device >= machine.devices().size()) return nullptr;
-    const std::size_t colors =
-        machine.device(device).kind == DeviceKind::cpu ? kGreys.size() : kSeries.size();
+    const std::size_t colors = machine.device(device).kind == DeviceKind::cpu ? kCpus.size() : kSeries.size();
     const std::size_t round = rankAmongAlike(machine, device) / colors;
     return round == 0 ? nullptr : &kHatches[(round - 1) % kHatches.size()];
 }
@@ -84,9 +85,9 @@ double luminance(const QColor& color) {
 }  // namespace
 
 QColor deviceColor(const Machine& machine, DeviceId device) {
-    if (device >= machine.devices().size()) return QColor(kGreys.front());
+    if (device >= machine.devices().size()) return QColor(kUnknown);
     const std::size_t rank = rankAmongAlike(machine, device);
-    return machine.device(device).kind == DeviceKind::cpu ? QColor(kGreys[rank % kGreys.size()])
+    return machine.device(device).kind == DeviceKind::cpu ? QColor(kCpus[rank % kCpus.size()])
                                                           : QColor(kSeries[rank % kSeries.size()]);
 }
 

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include <QFontMetricsF>
 #include <QLabel>
+#include <QLocale>
 #include <QPainter>
 #include <QPicture>
 
@@ -17,6 +21,24 @@ namespace placewright {
 namespace {
 
 constexpr auto kTitle = "axisTitle", kUnit = "axisUnit";
+
+/// "100k" in place of 1·10^5; empty for numbers that are short anyway.
+QString shortened(double tick, const QLocale& locale) {
+    for (const auto& [unit, letter] : {std::pair{1e9, 'G'}, std::pair{1e6, 'M'}, std::pair{1e3, 'k'}}) {
+        if (std::abs(tick) >= std::max(unit, 1e4))
+            return locale.toString(tick / unit, 'g', 6) + QLatin1Char(letter);
+    }
+    return {};
+}
+
+template <class Ticker>
+class ShortTicker : public Ticker {
+protected:
+    QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override {
+        const QString label = shortened(tick, locale);
+        return label.isEmpty() ? Ticker::getTickLabel(tick, locale, format, precision) : label;
+    }
+};
 
 std::vector<QCPAxis*> axesOf(const QCustomPlot& plot) {
     std::vector<QCPAxis*> axes;
@@ -140,8 +162,8 @@ void updateLogTicker(QCPAxis& axis) {
     const bool decades =
         axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
     if (decades == !axis.ticker().dynamicCast<QCPAxisTickerLog>().isNull()) return;
-    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog)
-                           : QSharedPointer<QCPAxisTicker>::create());
+    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new ShortTicker<QCPAxisTickerLog>)
+                           : QSharedPointer<QCPAxisTicker>(new ShortTicker<QCPAxisTicker>));
 }
 
 QColor axisColor(const QPalette& palette) {
@@ -157,6 +179,8 @@ void stylePlot(QCustomPlot& plot) {
 
     plot.setBackground(base);
     for (QCPAxis* axis : axesOf(plot)) {
+        if (typeid(*axis->ticker()) == typeid(QCPAxisTicker))
+            axis->setTicker(QSharedPointer<QCPAxisTicker>(new ShortTicker<QCPAxisTicker>));
         axis->setBasePen(line);
         axis->setTickPen(line);
         axis->setSubTickPen(line);

@@ -25,6 +25,7 @@
 #include "app/cli/optimize_command.hpp"
 #include "app/cli/predict_command.hpp"
 #include "app/cli/profile_command.hpp"
+#include "app/cli/report_command.hpp"
 #include "app/cli/simulate_command.hpp"
 #include "app/cli/train_command.hpp"
 #include "app/cli/usage.hpp"
@@ -61,6 +62,7 @@ public:
         add("calibrate", "Fit the cost model of a device to measured times of ops", calibrate_,
             calibrate_devices);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
+        add("report", "Write all about a placement as one HTML file", report_, report_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
         add("family", "Generate similar networks to train and test a policy on", family_, make_family);
@@ -96,6 +98,7 @@ private:
     BoundArguments bound_;
     CalibrateArguments calibrate_;
     ExportArguments export_;
+    ReportArguments report_;
     ConvertArguments convert_;
     FamilyArguments family_;
     TrainArguments train_;

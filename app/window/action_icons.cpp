@@ -17,6 +17,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::startPage, "house"},
     {ActionId::exportPlacement, "save"},
     {ActionId::exportForTraining, "file-output"},
+    {ActionId::exportReport, "file-output"},
     {ActionId::graphPicture, "image"},
     {ActionId::timelinePicture, "chart-gantt"},
     {ActionId::curvePicture, "chart-line"},
@@ -81,7 +82,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
 constexpr IconOf<MenuId> kMenuIcons[]{
     {MenuId::recent, "history"},          {MenuId::bundled, "boxes"},        {MenuId::exports, "share"},
     {MenuId::moveTo, "arrow-right-left"}, {MenuId::goTo, "panels-top-left"}, {MenuId::theme, "sun-moon"},
-    {MenuId::measured, "timer"},
+    {MenuId::measured, "timer"},          {MenuId::colors, "layers"},
 };
 
 }  // namespace

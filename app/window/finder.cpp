@@ -51,6 +51,11 @@ void Finder::mark() {
     m_ops->ops()->setMatches(m_matches);
 }
 
+void Finder::setValues(std::shared_ptr<const std::vector<double>> values) {
+    m_values = std::move(values);
+    refresh();
+}
+
 void Finder::find(const QString& text) {
     m_text = text;
     m_current = -1;
@@ -68,9 +73,11 @@ void Finder::refresh() {
     }
     const std::optional<OpId> current =
         m_current >= 0 ? std::optional((*m_matches)[static_cast<std::size_t>(m_current)]) : std::nullopt;
-    OpQuery::Found found =
-        query.find(*m_document->problem(), m_document->deviceOfOps(), m_document->timeline().get());
+    OpQuery::Found found = query.find(*m_document->problem(), m_document->deviceOfOps(),
+                                      m_document->timeline().get(), m_values.get());
     m_where = query.error().isEmpty() ? found.where : query.error();
+    if (query.asksForValues() && !m_values)
+        m_where = tr("no values: View ▸ Colour the graph by ▸ Values from a file…");
     m_matches = std::move(found.ops);
     m_current = -1;
     if (current) {

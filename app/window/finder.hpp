@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <QObject>
 
@@ -27,6 +29,8 @@ public:
     void open();
     /// Forgets the matches and hides the bar: another network is open.
     void reset();
+    /// Values by op that can be asked for; null: there are none.
+    void setValues(std::shared_ptr<const std::vector<double>> values);
     /// Marks the matches again, in a new drawing of the graph.
     void mark();
 
@@ -43,6 +47,7 @@ private:
     GraphView* m_graph;
     TimelineView* m_timeline;
     OpsView* m_ops;
+    std::shared_ptr<const std::vector<double>> m_values;
     QString m_text;
     std::optional<OpList> m_matches;  ///< nothing: there is no search
     QString m_where;

@@ -2,6 +2,7 @@
 #include "app/window/main_window.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -34,6 +35,7 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/finder.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/graph_coloring.hpp"
 #include "app/window/help/help_window.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
@@ -277,6 +279,11 @@ void MainWindow::makeActions() {
     auto* directions = new QActionGroup(this);
     for (const ActionId id : {ActionId::directionAuto, ActionId::directionRight, ActionId::directionDown})
         directions->addAction(action(id));
+    auto* colors = new QActionGroup(this);
+    for (const ActionId id : {ActionId::colorsDevice, ActionId::colorsKind, ActionId::colorsTime,
+                              ActionId::colorsMemory, ActionId::colorsValues})
+        colors->addAction(action(id));
+    action(ActionId::colorsDevice)->setChecked(true);
     auto* themes = new QActionGroup(this);
     for (const ActionId id : {ActionId::themeSystem, ActionId::themeLight, ActionId::themeDark})
         themes->addAction(action(id));
@@ -551,6 +558,10 @@ void MainWindow::connectViews() {
         showMachineOnStart();
     });
     connect(m_timeline, &TimelineView::gapActivated, m_selection, &SelectionPanel::showText);
+    m_coloring = new GraphColoring(m_document.get(), m_graph, this);
+    connect(m_coloring, &GraphColoring::changed, this, &MainWindow::showColors);
+    connect(m_coloring, &GraphColoring::opened, this, &MainWindow::showInformation);
+    connect(m_coloring, &GraphColoring::failed, this, &MainWindow::showError);
     m_finder = new Finder(m_document.get(), m_find, m_graph, m_timeline, m_ops, this);
     // After what shows the document: a place is shown in a drawing that is there.
     m_history = new ViewHistory(m_document.get(), m_graph, m_timeline, this);
@@ -739,6 +750,28 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
     if (event->oldSize().height() != event->size().height()) m_panels->fitTimeline();
 }
 
+void MainWindow::chooseColors() {
+    if (m_coloring == nullptr) return;  // during construction
+    const std::pair<ActionId, ColorBy> choices[]{{ActionId::colorsDevice, ColorBy::device},
+                                                 {ActionId::colorsKind, ColorBy::kind},
+                                                 {ActionId::colorsTime, ColorBy::time},
+                                                 {ActionId::colorsMemory, ColorBy::memory},
+                                                 {ActionId::colorsValues, ColorBy::file}};
+    for (const auto& [id, by] : choices)
+        if (action(id)->isChecked()) m_coloring->choose(by);
+}
+
+void MainWindow::showColors() {
+    constexpr std::array kActions{ActionId::colorsDevice, ActionId::colorsKind, ActionId::colorsTime,
+                                  ActionId::colorsMemory, ActionId::colorsValues};
+    QAction* values = action(ActionId::colorsValues);
+    const QString& file = m_coloring->file();
+    values->setEnabled(!file.isEmpty());
+    values->setText(file.isEmpty() ? tr("&Values") : tr("&Values of %1").arg(QFileInfo(file).fileName()));
+    action(kActions[static_cast<std::size_t>(m_coloring->by())])->setChecked(true);
+    m_finder->setValues(m_coloring->values());
+}
+
 void MainWindow::chooseDirection() {
     m_graph->fit();
     fitRoom();
@@ -778,6 +811,7 @@ void MainWindow::restoreSettings() {
            : direction == GraphDirection::down ? ActionId::directionDown
                                                : ActionId::directionAuto)
         ->setChecked(true);
+    m_coloring->choose(static_cast<ColorBy>(settings::graphColors.get()));
 }
 
 /// The machine of the last session, if it still exists.
@@ -807,6 +841,9 @@ void MainWindow::saveSettings() {
         static_cast<int>(action(ActionId::measuredOverlay)->isChecked() ? MeasuredLayout::overlay
                          : action(ActionId::measuredOff)->isChecked()   ? MeasuredLayout::off
                                                                         : MeasuredLayout::below));
+    // Values belong to one network: they are opened again with it.
+    const ColorBy colors = m_coloring->by();
+    settings::graphColors.set(static_cast<int>(colors == ColorBy::file ? ColorBy::device : colors));
     settings::graphDirection.set(
         static_cast<int>(action(ActionId::directionRight)->isChecked()  ? GraphDirection::right
                          : action(ActionId::directionDown)->isChecked() ? GraphDirection::down
@@ -832,8 +869,8 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
     QString lost = consequence;
     if (const std::size_t benchmarks = m_document->benchmarks(); benchmarks > 0)
         lost += QLatin1Char(' ') + (benchmarks == 1
-                                        ? tr("So will 1 benchmark that is in no file.")
-                                        : tr("So will %1 benchmarks that are in no file.").arg(benchmarks));
+                                        ? tr("1 unsaved benchmark will be lost too.")
+                                        : tr("%L1 unsaved benchmarks will be lost too.").arg(benchmarks));
     return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
            mayLeave(this, *m_document, m_compare, title, lost, [this](const std::function<void()>& show) {
                show();

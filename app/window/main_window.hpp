@@ -36,6 +36,7 @@ class DistributionMap;
 class FindBar;
 class Finder;
 class Gallery;
+class GraphColoring;
 class GraphView;
 class HelpKeys;
 class Learning;
@@ -78,6 +79,7 @@ public:
     QAction* action(ActionId id) const;
     Document* document() const { return m_document.get(); }
     GraphView* graphView() const { return m_graph; }
+    GraphColoring* coloring() const { return m_coloring; }
     TimelineView* timelineView() const { return m_timeline; }
     DevicePanel* devicePanel() const { return m_devices; }
     RunsView* runsView() const { return m_runs; }
@@ -179,6 +181,11 @@ private:
     void openNewWindow();
     void resumeSelectedRun();
     void chooseDirection();
+    void chooseColors();
+    /// Checks what the graph is coloured by in the menu.
+    void showColors();
+    /// Asks for a file with values of ops and colours the graph by them.
+    void openValues();
     void fitRoom();
     void showMeasuring();
     void showMeasuredPlacements();
@@ -241,6 +248,8 @@ private:
     /// Asks for a file and writes the current placement.
     void exportPlacement();
     void exportForTraining();
+    /// Asks for a file and writes a report of the placement on screen, with pictures.
+    void exportReport();
     /// Asks for a file and writes the picture that `paint` draws in `size`.
     void exportView(const QString& name, QSizeF size,
                     const std::function<void(QPainter&, const QRectF&)>& paint);
@@ -280,6 +289,7 @@ private:
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;
     GraphView* m_graph = nullptr;
+    GraphColoring* m_coloring = nullptr;
     FindBar* m_find = nullptr;
     MessageBar* m_message = nullptr;
     OfferBar* m_offers = nullptr;

@@ -10,16 +10,20 @@
 
 #include "app/window/compare/experiment_window.hpp"
 #include "app/window/dialogs/export_dialog.hpp"
+#include "app/window/graph_coloring.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/picture_export.hpp"
+#include "app/window/report_export.hpp"
 #include "app/window/settings.hpp"
 #include "app/window/tool_bars.hpp"
 #include "app/window/trace_window.hpp"
 #include "core/io/file_content.hpp"
+#include "core/io/networks/node_values.hpp"
 #include "core/io/state/score_file.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
+#include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/text.hpp"
 
@@ -68,8 +72,8 @@ void MainWindow::openExperiment() {
 void MainWindow::openDialog() {
     const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
-        tr("Networks, machines, workspaces, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
-           "*.pt2 *.placewright *.dot *.gv *.safetensors);;All files (*)"));
+        tr("Networks, machines, workspaces, placements, traces, policies, values (*.json *.json.gz *.onnx *.pt "
+           "*.pt2 *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
     if (paths.isEmpty()) return;
     rememberFolderOf(paths.front(), settings::openFolder);
     openPaths(paths);
@@ -99,8 +103,24 @@ void MainWindow::openPath(const QString& path) {
     }
     if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, m_bars->budget());
     if (is_workspace(path.toStdString())) return m_document->openWorkspace(path);
+    if (is_node_values(path.toStdString())) {
+        if (!m_document->isOpen())
+            return showError(tr("%1 has values of ops: open their network first, then this file.").arg(path));
+        showStart(false);
+        return m_coloring->open(path);
+    }
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
+}
+
+void MainWindow::openValues() {
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Colour ops by values"), settings::openFolder.get(),
+                                     tr("Values of ops (*.csv *.tsv *.json);;All files (*)"));
+    if (file.isEmpty()) return;
+    rememberFolderOf(file, settings::openFolder);
+    m_message->hide();
+    m_coloring->open(file);
 }
 
 void MainWindow::openTraces(const QStringList& paths) {
@@ -149,6 +169,22 @@ void MainWindow::exportPlacement() {
 void MainWindow::exportForTraining() {
     auto* dialog = new ExportDialog(m_document.get(), this);
     dialog->show();
+}
+
+void MainWindow::exportReport() {
+    if (!m_document->isOpen()) return;
+    const QString file = chooseExportFile(tr("Export report"), QStringLiteral(".report.html"),
+                                          tr("Report (*.html)"), QStringLiteral(".html"));
+    if (file.isEmpty()) return;
+    auto* writing = new ReportExport(file, *m_document,
+                                     recordPicture(m_graph->wholeSize(),
+                                                   [this](QPainter& painter, const QRectF& target) {
+                                                       m_graph->renderWhole(painter, target);
+                                                   }),
+                                     this);
+    connect(writing, &ReportExport::written, this,
+            [this](const QString& written) { showInformation(tr("Report written to %1").arg(written)); });
+    connect(writing, &ReportExport::failed, this, &MainWindow::showError);
 }
 
 void MainWindow::exportView(const QString& name, QSizeF size,

@@ -132,12 +132,22 @@ QSize pixelsOf(const Picture& picture, double scale) {
     return pixelsOf(picture.size, scale);
 }
 
+QByteArray svgOf(const Picture& picture) {
+    return svg(picture.size, picture.background,
+               [&](QPainter& painter) { painter.drawPicture(0, 0, picture.commands); });
+}
+
+QByteArray pngOf(const Picture& picture, double scale) {
+    QImage image = blankImage({}, pixelsOf(picture, scale), picture.background);
+    paintBands(image, picture, {}, {});
+    return png({}, image, {});
+}
+
 bool writePicture(const QString& file, const Picture& picture, double scale, const std::stop_token& stop,
                   const std::function<void(double)>& progress) {
     QByteArray content;
     if (isSvg(file)) {
-        content = svg(picture.size, picture.background,
-                      [&](QPainter& painter) { painter.drawPicture(0, 0, picture.commands); });
+        content = svgOf(picture);
     } else {
         QImage image = blankImage(file, pixelsOf(picture, scale), picture.background);
         paintBands(image, picture, stop, progress);

@@ -39,6 +39,11 @@ QSize pixelsOf(const Picture& picture, double scale);
 bool writePicture(const QString& file, const Picture& picture, double scale = kPrintScale,
                   const std::stop_token& stop = {}, const std::function<void(double)>& progress = {});
 
+/// The picture as the content of an SVG file.
+QByteArray svgOf(const Picture& picture);
+/// The picture as the content of a PNG file.
+QByteArray pngOf(const Picture& picture, double scale);
+
 /// Writes the widget's current appearance, as writePicture does.
 void exportWidget(const QString& file, QWidget* widget, double scale = kPrintScale);
 

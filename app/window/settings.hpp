@@ -48,6 +48,7 @@ inline const Setting<int> comparedEvaluations{"comparedEvaluations", 20'000};  /
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};       ///< the number of a GraphDirection
+inline const Setting<int> graphColors{"graphColors", 0};             ///< the number of a ColorBy
 inline const Setting<int> theme{"theme", 0};                         ///< the number of a Theme
 inline const Setting<QStringList> recentCommands{"recentCommands"};  ///< their ids, the latest first
 inline const Setting<int> benchmarkSteps{"benchmarkSteps", 10};

@@ -75,7 +75,7 @@ void TestCliUsage::wrongUsage_data() {
     row("unknown command", {"fly"},
         "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, "
         "benchmark, profile, calibrate, "
-        "export, convert, family, "
+        "export, report, convert, family, "
         "train, "
         "predict, "
         "algorithms, networks, machines");

@@ -16,6 +16,7 @@
 #include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/plot_style.hpp"
 #include "widgets/qcustomplot_header.hpp"
 
 using namespace placewright;
@@ -25,6 +26,22 @@ class TestPlotStyle : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void largeNumbersOnAxesAreShort() {
+        QCustomPlot plot;
+        plot.resize(800, 300);
+        stylePlot(plot);
+        plot.xAxis->setRange(0, 400'000);
+        plot.replot();
+        QVERIFY(plot.xAxis->tickVectorLabels().contains(QStringLiteral("200k")));
+        QVERIFY(plot.xAxis->tickVectorLabels().contains(QStringLiteral("0")));
+        plot.xAxis->setScaleType(QCPAxis::stLogarithmic);
+        plot.xAxis->setRange(1, 2e7);
+        updateLogTicker(*plot.xAxis);
+        plot.replot();
+        QVERIFY(plot.xAxis->tickVectorLabels().contains(QStringLiteral("100k")));
+        QVERIFY(plot.xAxis->tickVectorLabels().contains(QStringLiteral("1M")));
+    }
+
     void coloursOfRunsAreApartOnAnyBackground() {
         for (const QColor& background : {QColor(Qt::white), QColor(30, 30, 30), QColor(42, 46, 50)}) {
             for (int a = 0; a < 8; ++a) {

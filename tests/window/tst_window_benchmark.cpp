@@ -511,8 +511,7 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         const Answers cancel(QMessageBox::Cancel);
         QVERIFY(!shown.window.close());
-        QVERIFY2(cancel.last().endsWith("So will 1 benchmark that is in no file."),
-                 qPrintable(cancel.last()));
+        QVERIFY2(cancel.last().endsWith("1 unsaved benchmark will be lost too."), qPrintable(cancel.last()));
     }
 
     void cancelling() {

@@ -109,6 +109,25 @@ private Q_SLOTS:
         QVERIFY2(colorsOf(image) > 8, qPrintable(QString::number(colorsOf(image))));
     }
 
+    void theReportIsOneFileWithPictures() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.startSearch(request("hill-climbing", 100));
+        QVERIFY(shown.waitUntilIdle());
+        const QString file = m_place->file("wide.report.html");
+        test::giveFile(file);
+        test::pressInMenu(shown, shown.window.action(ActionId::exportReport));
+        QTRY_VERIFY2(shown.message().contains(QStringLiteral("Report written to ")),
+                     qPrintable(shown.message()));
+        QFile written(file);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        const QString html = QString::fromUtf8(written.readAll());
+        QCOMPARE(html.count(QStringLiteral("<svg")), 2);  // graph and timeline
+        QVERIFY(html.contains(QStringLiteral("hill-climbing with seed")));
+        for (const char* outside : {"<?xml", "<!DOCTYPE svg", "<script", " href=", " src=\"http"})
+            QVERIFY2(!html.contains(QLatin1String(outside)), outside);
+    }
+
     void aLargePictureIsWrittenBehindTheWindow() {
         Shown shown;
         QVERIFY(shown.open(QStringLiteral("nmt2"), m_machine));
