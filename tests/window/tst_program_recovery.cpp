@@ -9,9 +9,11 @@
 #include <QDir>
 #include <QProcess>
 #include <QPushButton>
+#include <QSettings>
 #include <QTest>
 
 #include "app/window/offer_bar.hpp"
+#include "app/window/settings.hpp"
 #include "app/window/workspace_keeper.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "tests/support/window.hpp"
@@ -32,6 +34,10 @@ public:
         environment.insert("XDG_STATE_HOME", m_state);
         environment.insert("PLACEWRIGHT_AUTOSAVE_MS", "100");
         environment.insert("QT_QPA_PLATFORM", "offscreen");
+        // A proof of the bound would take the cores from what is tested.
+        QSettings settings(folder + "/Placewright/placewright.conf", QSettings::IniFormat);
+        settings.setValue("tightenBound", false);
+        settings.sync();
         m_process.setProcessEnvironment(environment);
         m_process.start(QStringLiteral(PLACEWRIGHT_PROGRAM),
                         {"alexnet", "--optimize", "genetic", "--evaluations", "1000000000"});
@@ -59,11 +65,13 @@ class TestProgramRecovery : public QObject {
     std::unique_ptr<test::Workplace> m_place;
 
     /// A start of the program after another ended: restores what is offered.
-    void recover(const QString& state, std::uint64_t least) {
+    void recover(const QString& state, std::uint64_t least, const char* how = "ended unexpectedly") {
         qputenv("XDG_STATE_HOME", state.toUtf8());
+        settings::tightenBound.set(false);
         Shown next;
         next.window.keeper()->startSession(true);
         const QString offered = next.window.offerBar()->text("recovery");
+        QVERIFY2(offered.contains(how), qPrintable(offered));
         QVERIFY2(offered.contains("AlexNet") || offered.contains("alexnet"), qPrintable(offered));
         QTest::mouseClick(next.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(next.document.isOpen(), kPatienceMs);
@@ -119,7 +127,7 @@ private Q_SLOTS:
         QVERIFY(program.process().waitForFinished(kPatienceMs));
         QCOMPARE(program.process().exitStatus(), QProcess::NormalExit);
         QCOMPARE(program.process().exitCode(), 0);
-        recover(program.state(), 1);
+        recover(program.state(), 1, "closed by the system");
     }
 };
 
