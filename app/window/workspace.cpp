@@ -211,11 +211,18 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
 
 RestoredWorkspace restored(const QString& file, const Workspace& workspace, const std::stop_token& stop) {
     RestoredWorkspace result;
-    std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: of an earlier version of the network
+    std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: cannot be used
     for (const Workspace::Scenario& from : workspace.scenarios) {
-        auto scenario = scenarioFrom(file, workspace, from, result.scenario, stop);
+        std::shared_ptr<const Scenario> scenario;
+        try {
+            scenario = scenarioFrom(file, workspace, from, result.scenario, stop);
+        } catch (const std::exception& error) {
+            if (!result.scenario) throw;
+            // Another machine, which may not be on this computer: what is on screen needs it not.
+            result.notes << QString::fromUtf8(error.what());
+        }
         if (!result.scenario) result.scenario = scenario;
-        scenarios.push_back(scenario->fingerprint == from.fingerprint ? scenario : nullptr);
+        scenarios.push_back(scenario && scenario->fingerprint == from.fingerprint ? scenario : nullptr);
     }
     std::size_t missing = 0, dropped = 0;
     result.placement = placementFrom(workspace, *result.scenario, missing);
@@ -262,7 +269,8 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
         throw InputError(file.toStdString(), "runs", error.what());
     }
     if (dropped > 0)
-        result.notes << WorkspaceText::tr("%1 left out: the network or machine file has changed since.")
+        result.notes << WorkspaceText::tr(
+                            "%1 left out: the network or machine file has changed or is missing.")
                             .arg(dropped == 1 ? WorkspaceText::tr("1 run was")
                                               : WorkspaceText::tr("%L1 runs were").arg(dropped));
     if (missing > 0 || dropped > 0) result.about.isIncomplete = true;

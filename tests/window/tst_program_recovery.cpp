@@ -43,7 +43,11 @@ public:
                         {"alexnet", "--optimize", "genetic", "--evaluations", "1000000000"});
     }
 
-    bool hasSession() const { return !session().isEmpty(); }
+    /// Whether it searches and has written what it found.
+    bool hasSession() const {
+        QFile file(session());
+        return file.open(QIODevice::ReadOnly) && file.readAll().contains("\"best_placement\"");
+    }
     QString session() const {
         const QFileInfoList files =
             QDir(m_state + "/placewright/sessions").entryInfoList({"session-*.placewright"}, QDir::Files);
@@ -80,7 +84,7 @@ class TestProgramRecovery : public QObject {
         const Run& run = *next.document.runs().front();
         QCOMPARE(run.state(), Run::State::cancelled);
         QVERIFY(run.progress().evaluations >= least);
-        QVERIFY(run.progress().best_placement != nullptr || least == 0);
+        QVERIFY(run.progress().best_placement != nullptr);
         QVERIFY(next.window.isWindowModified());
         // It is in the session of the new window now, and no longer offered.
         QTRY_COMPARE_WITH_TIMEOUT(
@@ -113,7 +117,8 @@ private Q_SLOTS:
             }
             for (const auto& program : programs) {
                 const Workspace kept = read_workspace(program->session().toStdString());
-                recover(program->state(), kept.runs.empty() ? 0 : kept.runs.front().progress.evaluations);
+                QCOMPARE(kept.runs.size(), std::size_t{1});
+                recover(program->state(), kept.runs.front().progress.evaluations);
                 if (QTest::currentTestFailed()) return;
             }
         }

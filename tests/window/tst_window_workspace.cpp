@@ -230,6 +230,9 @@ private Q_SLOTS:
         QVERIFY2(after.waitUntilIdle(), qPrintable(after.message()));
         QCOMPARE(after.document.problem()->machine->device(0).name, std::string("fast"));
         QVERIFY(after.document.isMachineEdited());
+        // The search before the edit was on the machine that is not here.
+        QVERIFY2(after.message().contains("three.json") && after.message().contains("1 run was left out"),
+                 qPrintable(after.message()));
         QCOMPARE(after.document.placement(), before->document.placement());
     }
 
