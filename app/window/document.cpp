@@ -336,6 +336,7 @@ QString Document::forget() {
     m_profileFailure.clear();
     m_benchmarks = 0;
     m_best.reset();
+    m_pinnedBefore = 0;
     m_undo.clear();
     m_whatIf = nullptr;
     m_selection.clear();

@@ -95,6 +95,9 @@ public:
     QString measuredFile(int id) const { return m_measurements.fileOf(id); }
     const OpList& selection() const { return m_selection; }
     QUndoStack* undoStack() { return &m_undo; }
+    /// The network on its machine, with the options; never null.
+    const std::shared_ptr<const Scenario>& scenario() const { return m_scenario; }
+    const std::shared_ptr<const Scenario>& scenarioOf(const Run& run) const { return m_runs.scenarioOf(run); }
     /// Whether a file is being read (also a trace) or a graph laid out.
     bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy() || m_measurements.isReading(); }
     /// Whether any work is under way, except the proof of a tighter bound.
@@ -314,7 +317,7 @@ Q_SIGNALS:
     void valueWithoutFactorsChanged();
     void optionsPreviewed(const placewright::OptionsPreview& preview);
     void message(bool error, const QString& text);
-    void workspaceOpened(const QString& file, const placewright::OptionValues& view);
+    void workspaceOpened(const QString& file, const placewright::OpenedWorkspace& opened);
     void settled();  ///< some work ended; isBusy() may have changed
 
 private:
@@ -420,6 +423,7 @@ private:
     /// Ids of the runs that improve the screen, also of those that have ended while others run.
     std::set<int> m_followed;
     int m_pinned = 0;                   ///< id of the only one of them that does; 0: all do
+    int m_pinnedBefore = 0;             ///< the same when the workspace was saved
     bool m_isImproving = false;         ///< a followed run changes the screen, which is no edit
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
     QString m_later;                    ///< note of reportLater(); empty: none

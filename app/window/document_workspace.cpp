@@ -22,17 +22,22 @@ WorkspaceSnapshot Document::snapshot() const {
     if (const Assessment* now = assessment(); now != nullptr && now->is_defined() && m_insights.current())
         snapshot.value_s = now->score.value_s;
     snapshot.shownRun = m_shown;
+    snapshot.followedRun = m_pinned != 0 ? m_pinned : m_pinnedBefore;
     for (const auto& run : m_runs.all())
         snapshot.runs.push_back({run->id(),
                                  m_runs.scenarioOf(*run),
                                  run->request(),
-                                 {run->state(), run->failure(), run->start_s(), run->progress()},
-                                 run->scores()});
+                                 {run->state(), run->failure(), run->start_s(), run->progress(), run->name(),
+                                  run->isExhausted(), run->sketch(), nullptr},
+                                 run->scores(),
+                                 m_runs.isHidden(*run)});
     // The same network in every scenario: runs of an earlier version of the file cannot be opened with it.
-    std::erase_if(snapshot.runs, [&](const auto& run) { return !sameNetwork(*run.scenario, *m_scenario); });
+    snapshot.leftOut = std::erase_if(
+        snapshot.runs, [&](const auto& run) { return !sameNetwork(*run.scenario, *m_scenario); });
     for (const KeptPlacements::Kept& kept : m_kept.all()) {
         if (sameNetwork(*kept.scenario, *m_scenario)) snapshot.kept.push_back(kept);
     }
+    snapshot.room = m_room;
     snapshot.selection = m_selection;
     snapshot.closed = m_closed;
     return snapshot;
@@ -83,15 +88,19 @@ void Document::adoptWorkspace(const QString& file, RestoredWorkspace opened) {
         m_kept.keep(std::move(kept.scenario), std::move(kept.placement), kept.score_s);
     if (opened.kept.empty())
         m_kept.keep(opened.scenario, opened.scenario->job.single_device, opened.scenario->singleDevice_s);
+    if (opened.room) m_room = *opened.room;
     enter(opened.scenario, opened.placement);
-    for (RestoredWorkspace::RestoredRun& run : opened.runs)
+    for (RestoredWorkspace::RestoredRun& run : opened.runs) {
         m_runs.restore(run.id, std::move(run.scenario), std::move(run.request), std::move(run.past));
+        m_runs.setHidden(run.id, run.hidden);
+    }
     m_shown = opened.shownRun;
+    m_pinnedBefore = opened.followedRun;
     if (opened.closed) setClosedModules(*opened.closed);
     m_insights.simulate();
     setSelection(opened.selection);
     Q_EMIT runsChanged();
-    Q_EMIT workspaceOpened(file, opened.view);
+    Q_EMIT workspaceOpened(file, opened.about);
     report(opened.notes);
 }
 
@@ -114,9 +123,24 @@ void Document::resumeRun(int id) {
             tr("%1 belongs to another machine or other options: double-click it first.").arg(runTitle(*run)));
         return;
     }
+    if (run->state() == Run::State::finished && (run->isExhausted() || !run->request().budget.is_timed())) {
+        Q_EMIT message(false,
+                       tr("%1 has come to its end: nothing of it is left to do. A new search begins at "
+                          "the placement on screen.")
+                           .arg(runTitle(*run)));
+        return;
+    }
     RunRequest request = run->request();
     request.known = std::make_shared<const std::vector<RecordedScore>>(run->scores()->scores());
-    startSearch(std::move(request));
+    const bool alone = m_pinnedBefore == id;
+    const QString before = runTitle(*run);
+    const std::uint64_t scored = run->progress().evaluations;
+    const int next = startSearch(std::move(request));
+    if (next == 0) return;
+    if (alone) followRun(next);
+    Q_EMIT message(false, tr("%1 goes on with %2, which had scored %L3 placements.")
+                              .arg(runTitle(*m_runs.find(next)), before)
+                              .arg(scored));
 }
 
 }  // namespace placewright

@@ -104,9 +104,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
-    m_keeper = new WorkspaceKeeper(
-        m_document.get(), m_offers, this,
-        {[this] { return workspaceView(); }, [this](const OptionValues& view) { showWorkspaceView(view); }});
+    m_keeper = new WorkspaceKeeper(m_document.get(), m_offers, this,
+                                   {[this](WorkspaceSnapshot& snapshot) { addView(snapshot); },
+                                    [this](const OpenedWorkspace& opened) { showView(opened); }});
     connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);
     connect(m_keeper, &WorkspaceKeeper::saved, this, [this](const QString& file) {
         showInformation(tr("Saved in %1").arg(file));
@@ -114,6 +114,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     });
     connectDocument();
     connectViews();
+    watchView();
     showGallery();
     connect(m_gallery, &Gallery::read, this, &MainWindow::showGallery);
     connect(m_gallery, &Gallery::failed, this, &MainWindow::showError);
@@ -779,7 +780,7 @@ void MainWindow::chooseDirection() {
 
 /// Lays out the graph for the room that it has now.
 void MainWindow::fitRoom() {
-    if (!m_graph->isVisible() || !m_graph->isFitted()) return;
+    if (!m_graph->isVisible() || !m_graph->isFitted() || m_history->isAwaiting()) return;
     using Direction = LayoutRoom::Direction;
     const QSizeF room = m_graph->roomForWhole();
     const double aspect = room.width() / room.height();

@@ -176,8 +176,11 @@ private:
     /// Shows the measured runs in all views that compare them with the simulation.
     void showMeasured();
     void showMeasuredLayout();
-    OptionValues workspaceView() const;
-    void showWorkspaceView(const OptionValues& view);
+    /// Adds what a workspace keeps of the window.
+    void addView(WorkspaceSnapshot& snapshot) const;
+    void showView(const OpenedWorkspace& opened);
+    /// Lets the session be written when the view changes.
+    void watchView();
     void openNewWindow();
     void resumeSelectedRun();
     void chooseDirection();

@@ -114,7 +114,7 @@ QString questionOf(int unsaved, const Document& document) {
     // "77.6 ms" is taken for the step time; any other objective is named.
     const Objective& measure = *document.job().objective;
     const QString objective = objectiveName(measure);
-    return QuestionsText::tr("Save the placement of %1 (%2) before closing?")
+    return QuestionsText::tr("Save the placement of %1 (%2)?")
         .arg(network, assessment == nullptr ? QuestionsText::tr("not simulated yet")
                       : assessment->is_defined()
                           ? (measure.is_step_time() ? secondsText(assessment->score.value_s)

@@ -58,12 +58,15 @@ private:
 
 void ScoreRecord::append(std::span<const RecordedScore> scores) {
     const std::scoped_lock lock(m_mutex);
-    m_scores.insert(m_scores.end(), scores.begin(), scores.end());
+    m_added.insert(m_added.end(), scores.begin(), scores.end());
 }
 
 std::vector<RecordedScore> ScoreRecord::scores() const {
+    std::vector<RecordedScore> all;
+    if (m_known) all = *m_known;
     const std::scoped_lock lock(m_mutex);
-    return m_scores;
+    all.insert(all.end(), m_added.begin(), m_added.end());
+    return all;
 }
 
 Run::Run(int id, Job job, RunRequest request, QObject* parent)
@@ -71,8 +74,7 @@ Run::Run(int id, Job job, RunRequest request, QObject* parent)
       m_id(id),
       m_job(std::move(job)),
       m_request(std::move(request)),
-      m_record(
-          std::make_shared<ScoreRecord>(m_request.known ? *m_request.known : std::vector<RecordedScore>())),
+      m_record(std::make_shared<ScoreRecord>(m_request.known)),
       m_scores(m_record) {}
 
 Run::Run(int id, Job job, RunRequest request, Past past) : Run(id, std::move(job), std::move(request)) {
@@ -80,6 +82,10 @@ Run::Run(int id, Job job, RunRequest request, Past past) : Run(id, std::move(job
     m_failure = std::move(past.failure);
     m_start_s = past.start_s;
     m_progress = std::move(past.progress);
+    m_name = std::move(past.name);
+    m_exhausted = past.exhausted;
+    m_sketch = std::move(past.sketch);
+    m_simulated = std::move(past.simulated);
 }
 
 Run::~Run() {

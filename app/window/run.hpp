@@ -37,13 +37,17 @@ struct RunRequest {
 /// The scores that a search has received, from which it can be repeated. Thread-safe.
 class ScoreRecord {
 public:
-    explicit ScoreRecord(std::vector<RecordedScore> scores) : m_scores(std::move(scores)) {}
+    /// Begins with `known`, which may be null.
+    explicit ScoreRecord(std::shared_ptr<const std::vector<RecordedScore>> known)
+        : m_known(std::move(known)) {}
     void append(std::span<const RecordedScore> scores);
+    /// All of them. O(scores).
     std::vector<RecordedScore> scores() const;
 
 private:
+    const std::shared_ptr<const std::vector<RecordedScore>> m_known;
     mutable std::mutex m_mutex;
-    std::vector<RecordedScore> m_scores;
+    std::vector<RecordedScore> m_added;
 };
 
 /// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow
@@ -60,6 +64,10 @@ public:
         QString failure{};
         double start_s = 0;
         SearchProgress progress{};
+        QString name{};
+        bool exhausted = false;
+        std::shared_ptr<const QuantileSketch> sketch{};
+        std::shared_ptr<const Simulated> simulated{};  ///< of the best placement; null: none
     };
 
     Run(int id, Job job, RunRequest request, QObject* parent = nullptr);

@@ -21,7 +21,8 @@ void rememberFolderOf(const QString& file, const Setting<QString>& folder) {
 
 QString exportFolderFor(const QString& opened) {
     const QString own = QDir(toQString(models_folder().string())).absolutePath();
-    const QString beside = opened.contains(QLatin1Char('/')) ? QFileInfo(opened).absolutePath() : QString();
+    const bool isFile = opened.contains(QLatin1Char('/')) || QFileInfo(opened).isFile();
+    const QString beside = isFile ? QFileInfo(opened).absolutePath() : QString();
     for (const QString& folder : {settings::exportFolder.get(), beside, settings::openFolder.get()}) {
         const bool isOwn = QDir(folder).absolutePath().startsWith(own);
         if (!folder.isEmpty() && !isOwn && QFileInfo(folder).isDir()) return folder;

@@ -21,6 +21,11 @@ ViewHistory::ViewHistory(Document* document, GraphView* graph, TimelineView* tim
     connect(graph, &GraphView::zoomChanged, this, &ViewHistory::rest);
     connect(timeline, &TimelineView::zoomChanged, this, &ViewHistory::rest);
     connect(document, &Document::timelineChanged, this, [this] {
+        if (m_awaitedTimeline) {
+            m_showing = true;
+            m_timeline->setZoom(*std::exchange(m_awaitedTimeline, std::nullopt));
+            m_showing = false;
+        }
         if (m_places.empty()) keep();
     });
     connect(document, &Document::sceneChanged, this, [this] {
@@ -29,6 +34,7 @@ ViewHistory::ViewHistory(Document* document, GraphView* graph, TimelineView* tim
         m_showing = true;
         m_graph->setZoom(*std::exchange(m_awaited, std::nullopt));
         m_showing = false;
+        if (m_places.empty()) keep();
     });
 }
 
@@ -93,9 +99,15 @@ void ViewHistory::show(std::size_t index) {
     Q_EMIT changed();
 }
 
+void ViewHistory::await(const GraphZoom& graph, const TimelineZoom& timeline) {
+    m_awaited = graph;
+    m_awaitedTimeline = timeline;
+}
+
 void ViewHistory::clear() {
     m_rest.stop();
     m_awaited.reset();
+    m_awaitedTimeline.reset();
     m_places.clear();
     m_now = 0;
     Q_EMIT changed();

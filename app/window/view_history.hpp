@@ -27,6 +27,10 @@ public:
     bool canGoForward() const { return m_now + 1 < m_places.size(); }
     void back();
     void forward();
+    /// Shows these as soon as graph and timeline of a network that has just been opened are drawn.
+    void await(const GraphZoom& graph, const TimelineZoom& timeline);
+    /// Whether the graph is to be shown at a place once it is drawn.
+    bool isAwaiting() const { return m_awaited.has_value(); }
     /// Forgets all places: another network is open.
     void clear();
 
@@ -54,6 +58,7 @@ private:
     std::size_t m_now = 0;
     bool m_showing = false;              ///< a place is being shown: what changes is no new place
     std::optional<GraphZoom> m_awaited;  ///< of the graph, once the modules of the shown place are drawn
+    std::optional<TimelineZoom> m_awaitedTimeline;
     QTimer m_rest;
 };
 

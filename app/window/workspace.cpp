@@ -2,12 +2,15 @@
 #include "app/window/workspace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include <QCoreApplication>
 
 #include "app/window/loader.hpp"
+#include "app/window/machine/edited_scenario.hpp"
+#include "core/io/machines/machine_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/job/option_values.hpp"
@@ -19,6 +22,7 @@ namespace placewright {
 namespace {
 
 constexpr auto kGroupingAsked = "grouping_asked";
+constexpr auto kRoomToTheRight = "graph_to_the_right", kRoomAspect = "graph_aspect";
 
 struct WorkspaceText {
     Q_DECLARE_TR_FUNCTIONS(Workspace)
@@ -36,8 +40,12 @@ public:
         OptionValues options = option_values(scenario->options);
         options[kGroupingAsked] = scenario->groupingAsked;
         m_known.push_back(scenario.get());
+        // Beside the settings, the file of an edited machine is on this computer alone.
+        const bool isEdited = !scenario->editedFrom.isEmpty();
         m_workspace.scenarios.push_back(
-            {scenario->machineFile.toStdString(), std::move(options), scenario->fingerprint});
+            {(isEdited ? scenario->editedFrom : scenario->machineFile).toStdString(),
+             isEdited ? machine_json(*scenario->job.machine) : std::string(), std::move(options),
+             scenario->fingerprint});
         return m_known.size() - 1;
     }
 
@@ -46,7 +54,8 @@ private:
     std::vector<const Scenario*> m_known;
 };
 
-std::shared_ptr<const Scenario> scenarioFrom(const Workspace& workspace, const Workspace::Scenario& from,
+std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspace& workspace,
+                                             const Workspace::Scenario& from,
                                              const std::shared_ptr<const Scenario>& first,
                                              const std::stop_token& stop) {
     OptionValues values = from.options;
@@ -58,7 +67,8 @@ std::shared_ptr<const Scenario> scenarioFrom(const Workspace& workspace, const W
     }
     LoadRequest request;
     request.options = job_options_from(values);
-    request.machine = QString::fromStdString(from.machine);
+    request.machine = from.edited.empty() ? QString::fromStdString(from.machine)
+                                          : storeEdited(machine_from_json(file.toStdString(), from.edited));
     Scenario open;
     if (first) {
         open = *first;
@@ -78,6 +88,7 @@ std::shared_ptr<const Scenario> scenarioFrom(const Workspace& workspace, const W
     if (*request.options != open.options || !request.machine.isEmpty())
         next = *read(request, open, stop).scenario;
     next.groupingAsked = asked;
+    next.editedFrom = from.edited.empty() ? QString() : QString::fromStdString(from.machine);
     return std::make_shared<const Scenario>(std::move(next));
 }
 
@@ -97,6 +108,18 @@ Placement placementFrom(const Workspace& workspace, const Scenario& scenario, st
     }
     missing = static_cast<std::size_t>(std::ranges::count(placed, false));
     return placement;
+}
+
+/// The shape of the graph's view, on which the places in the graph depend. Takes it out of the values.
+std::optional<LayoutRoom> roomFrom(OptionValues& view) {
+    constexpr double kLeast = 0.01, kMost = 100;
+    const auto right = view.extract(kRoomToTheRight), aspect = view.extract(kRoomAspect);
+    if (right.empty() || aspect.empty()) return {};
+    const bool* isRight = std::get_if<bool>(&right.mapped());
+    const double* ratio = std::get_if<double>(&aspect.mapped());
+    if (isRight == nullptr || ratio == nullptr || !(*ratio >= kLeast && *ratio <= kMost)) return {};
+    using Direction = LayoutRoom::Direction;
+    return LayoutRoom{*isRight ? Direction::right : Direction::down, *ratio};
 }
 
 RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_ptr<const Scenario> scenario,
@@ -122,7 +145,16 @@ RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_pt
     // What was running was stopped by the end of the program.
     restored.past = {run.state == Workspace::Run::State::running ? Run::State::cancelled
                                                                  : static_cast<Run::State>(run.state),
-                     QString::fromStdString(run.failure), run.start_s, run.progress};
+                     QString::fromStdString(run.failure),
+                     run.start_s,
+                     run.progress,
+                     QString::fromStdString(run.name),
+                     run.exhausted,
+                     run.sketch,
+                     run.progress.best_placement
+                         ? Simulated::make(restored.scenario->job, *run.progress.best_placement)
+                         : nullptr};
+    restored.hidden = run.hidden;
     return restored;
 }
 
@@ -140,7 +172,12 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
             .toStdString();
     workspace.network = snapshot.scenario->networkFile.toStdString();
     workspace.placement = placement_by_name(snapshot.placement, problem);
+    workspace.closed_by_system = snapshot.closedBySystem;
     workspace.shown_run = snapshot.shownRun;
+    workspace.followed_run = snapshot.followedRun;
+    if (snapshot.pinned)
+        workspace.pinned = {scenarios.index(snapshot.pinned->scenario),
+                            *snapshot.pinned->simulated->placement, snapshot.pinned->name.toStdString()};
     for (const auto& [scenario, placement, score_s] : snapshot.kept)
         workspace.kept.push_back({scenarios.index(scenario), placement, score_s});
     for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) {
@@ -157,22 +194,35 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
         run.predicted = request.predicted != nullptr;
         run.start_s = of.past.start_s;
         run.progress = of.past.progress;
+        run.name = of.past.name.toStdString();
+        run.hidden = of.hidden;
+        run.exhausted = of.past.exhausted;
+        run.sketch = of.past.sketch;
         run.scores = of.scores->scores();
     }
     for (const OpId op : snapshot.selection) workspace.selection.push_back(problem.graph->op(op).name);
     workspace.has_modules = snapshot.closed.has_value();
     if (snapshot.closed) workspace.closed_modules.assign(snapshot.closed->begin(), snapshot.closed->end());
     workspace.view = snapshot.view;
+    workspace.view[kRoomToTheRight] = snapshot.room.direction == LayoutRoom::Direction::right;
+    workspace.view[kRoomAspect] = snapshot.room.aspect;
     return workspace;
 }
 
 RestoredWorkspace restored(const QString& file, const Workspace& workspace, const std::stop_token& stop) {
     RestoredWorkspace result;
-    std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: of an earlier version of the network
+    std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: cannot be used
     for (const Workspace::Scenario& from : workspace.scenarios) {
-        auto scenario = scenarioFrom(workspace, from, result.scenario, stop);
+        std::shared_ptr<const Scenario> scenario;
+        try {
+            scenario = scenarioFrom(file, workspace, from, result.scenario, stop);
+        } catch (const std::exception& error) {
+            if (!result.scenario) throw;
+            // Another machine, which may not be on this computer: what is on screen needs it not.
+            result.notes << QString::fromUtf8(error.what());
+        }
         if (!result.scenario) result.scenario = scenario;
-        scenarios.push_back(scenario->fingerprint == from.fingerprint ? scenario : nullptr);
+        scenarios.push_back(scenario && scenario->fingerprint == from.fingerprint ? scenario : nullptr);
     }
     std::size_t missing = 0, dropped = 0;
     result.placement = placementFrom(workspace, *result.scenario, missing);
@@ -185,11 +235,15 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
     try {
         for (const Workspace::Kept& kept : workspace.kept) {
             const auto& scenario = scenarios[kept.scenario];
-            if (!scenario) continue;
+            if (!scenario) {
+                result.about.isIncomplete = true;
+                continue;
+            }
             check_placement(*scenario->job.problem, kept.placement);
             result.kept.push_back({scenario, kept.placement, kept.score_s});
         }
         for (const Workspace::Run& run : workspace.runs) {
+            if (stop.stop_requested()) break;  // the result will be dropped
             if (const auto& scenario = scenarios[run.scenario]) {
                 result.runs.push_back(runFrom(run, scenario, file));
                 if (run.id == workspace.shown_run && run.progress.best_placement &&
@@ -199,23 +253,36 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                 ++dropped;
             }
         }
+        if (const auto& pinned = workspace.pinned) {
+            const auto& scenario = scenarios[pinned->scenario];
+            if (scenario) {
+                check_placement(*scenario->job.problem, pinned->placement);
+                result.about.pinned = {QString::fromStdString(pinned->name), scenario,
+                                       Simulated::make(scenario->job, pinned->placement)};
+            } else {
+                result.about.isIncomplete = true;
+                result.notes << WorkspaceText::tr(
+                    "the pinned placement A was left out: the network or machine file has changed since.");
+            }
+        }
     } catch (const PlacementError& error) {
         throw InputError(file.toStdString(), "runs", error.what());
     }
     if (dropped > 0)
         result.notes << WorkspaceText::tr(
-                            "%1 left out: the network or machine file has changed since. They stay in %2 "
-                            "until you save.")
-                            .arg(dropped == 1 ? WorkspaceText::tr("1 run")
-                                              : WorkspaceText::tr("%L1 runs").arg(dropped),
-                                 file);
+                            "%1 left out: the network or machine file has changed or is missing.")
+                            .arg(dropped == 1 ? WorkspaceText::tr("1 run was")
+                                              : WorkspaceText::tr("%L1 runs were").arg(dropped));
+    if (missing > 0 || dropped > 0) result.about.isIncomplete = true;
     for (const std::string& name : workspace.selection) {
         if (const auto op = result.scenario->job.problem->graph->find(name)) result.selection.push_back(*op);
     }
     std::ranges::sort(result.selection);
     if (workspace.has_modules)
         result.closed.emplace(workspace.closed_modules.begin(), workspace.closed_modules.end());
-    result.view = workspace.view;
+    result.followedRun = workspace.followed_run;
+    result.about.view = workspace.view;
+    result.room = roomFrom(result.about.view);
     return result;
 }
 

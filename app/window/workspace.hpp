@@ -21,6 +21,13 @@
 
 namespace placewright {
 
+/// A placement that others are compared with.
+struct PinnedSide {
+    QString name;  ///< "Auto #1", without the machine
+    std::shared_ptr<const Scenario> scenario;
+    std::shared_ptr<const Simulated> simulated;
+};
+
 /// The state of a document at one moment. Shares with it what is large, so that it is taken at once.
 struct WorkspaceSnapshot {
     struct SavedRun {
@@ -29,21 +36,35 @@ struct WorkspaceSnapshot {
         RunRequest request;
         Run::Past past;
         std::shared_ptr<const ScoreRecord> scores;
+        bool hidden = false;
     };
 
     std::shared_ptr<const Scenario> scenario;
     Placement placement;
     double value_s = 0;  ///< of the placement; 0: unknown
-    int shownRun = 0;
+    int shownRun = 0, followedRun = 0;
     std::vector<SavedRun> runs;
     std::vector<KeptPlacements::Kept> kept;
     OpList selection;
     std::optional<ClosedScopes> closed;
+    LayoutRoom room;
+    std::optional<PinnedSide> pinned;
     OptionValues view;
+    bool closedBySystem = false;
+    /// Number of runs and kept placements that are of another version of the network, so that no file has
+    /// them together with the rest.
+    std::size_t leftOut = 0;
 };
 
 /// Returns the content of a file. O(ops + scores).
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
+
+/// What a workspace file says of other things than the document.
+struct OpenedWorkspace {
+    OptionValues view;
+    std::optional<PinnedSide> pinned;
+    bool isIncomplete = false;  ///< something of the file could not be used
+};
 
 /// What a workspace file became.
 struct RestoredWorkspace {
@@ -52,16 +73,18 @@ struct RestoredWorkspace {
         std::shared_ptr<const Scenario> scenario;
         RunRequest request;
         Run::Past past;
+        bool hidden = false;
     };
 
     std::shared_ptr<const Scenario> scenario;  ///< on screen
     Placement placement;
-    int shownRun = 0;
+    int shownRun = 0, followedRun = 0;
     std::vector<RestoredRun> runs;
     std::vector<KeptPlacements::Kept> kept;
     OpList selection;
     std::optional<ClosedScopes> closed;
-    OptionValues view;
+    std::optional<LayoutRoom> room;
+    OpenedWorkspace about;
     QStringList notes;  ///< what of the file could not be used, and why
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/workspace_keeper.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
@@ -26,7 +29,7 @@ constexpr int kFileSettlesMs = 500;
 
 const auto kSuffix = QStringLiteral(".placewright");
 const auto kLast = QStringLiteral("last.placewright");
-const auto kFileValue = "workspace_file", kModifiedValue = "modified";
+const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out";
 
 QString textOf(const OptionValues& values, const char* name) {
     const auto found = values.find(name);
@@ -43,8 +46,37 @@ bool truthOf(const OptionValues& values, const char* name) {
 /// "Inception-v3 on 4x V100, 77.6 ms (today's date and time)".
 QString sessionText(const QString& file) {
     return QStringLiteral("%1 (%2)").arg(
-        toQString(workspace_title(file.toStdString())),
+        toQString(workspace_head(file.toStdString()).title),
         QLocale().toString(QFileInfo(file).lastModified(), QLocale::ShortFormat));
+}
+
+bool isSession(const QString& file) {
+    return QFileInfo(file).absolutePath() == QFileInfo(WorkspaceKeeper::sessionFolder()).absoluteFilePath();
+}
+
+/// A new name beside a file, under which its present content is kept.
+QString nameOfKept(const QString& file) {
+    const QFileInfo of(file);
+    const QString stem =
+        of.absolutePath() + QLatin1Char('/') +
+        (isSession(file) ? QStringLiteral("kept") : of.completeBaseName() + QStringLiteral("-kept")) +
+        QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
+    QString name = stem + kSuffix;
+    for (int i = 2; QFileInfo::exists(name); ++i) name = stem + QStringLiteral("-%1").arg(i) + kSuffix;
+    return name;
+}
+
+/// Copies a file beside itself and returns the copy; empty if there is no file. Throws std::runtime_error.
+QString keptCopy(const QString& file) {
+    if (!QFileInfo::exists(file)) return {};
+    const QString copy = nameOfKept(file);
+    if (!QFile::copy(file, copy))
+        throw std::runtime_error(
+            WorkspaceKeeper::tr("%1 was not written: what it has that could not be opened "
+                                "cannot be copied to %2")
+                .arg(file, copy)
+                .toStdString());
+    return copy;
 }
 
 }  // namespace
@@ -59,13 +91,17 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
     : QObject(window), m_document(document), m_offers(offers), m_window(window), m_view(std::move(view)) {
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &WorkspaceKeeper::note);
     connect(document, &Document::runsChanged, this, [this] {
-        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
+        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) return note();
+        noteView();
     });
+    connect(document, &Document::selectionChanged, this, &WorkspaceKeeper::noteView);
+    connect(document, &Document::sceneChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::problemChanged, this, [this] {
         watch();
         // Another network: its work begins.
         if (m_document->undoStack()->count() > 0 || !m_document->runs().empty()) return;
         m_file.clear();
+        m_fileLeftOut = m_sessionLeftOut = {};
         m_runsNoted = runsSignature();
         setModified(false);
     });
@@ -87,7 +123,7 @@ WorkspaceKeeper::~WorkspaceKeeper() {
 
 WorkspaceSnapshot WorkspaceKeeper::snapshot() const {
     WorkspaceSnapshot snapshot = m_document->snapshot();
-    snapshot.view = m_view.get();
+    m_view.add(snapshot);
     return snapshot;
 }
 
@@ -100,15 +136,20 @@ void WorkspaceKeeper::note() {
     if (!m_document->isOpen()) return;
     ++m_revision;
     if (!m_modified) setModified(true);
-    if (!m_session.isEmpty() && !m_autosave.isActive()) m_autosave.start();
+    noteView();
+}
+
+void WorkspaceKeeper::noteView() {
+    if (m_document->isOpen() && !m_session.isEmpty() && !m_autosave.isActive()) m_autosave.start();
 }
 
 quint64 WorkspaceKeeper::runsSignature() const {
     quint64 signature = 0;
     for (const auto& run : m_document->runs()) {
         constexpr quint64 kPrime = 1'099'511'628'211;
-        for (const quint64 value : {static_cast<quint64>(run->id()), static_cast<quint64>(run->state()) + 1,
-                                    static_cast<quint64>(run->progress().evaluations)})
+        for (const quint64 value :
+             {static_cast<quint64>(run->id()), static_cast<quint64>(run->state()) + 1,
+              static_cast<quint64>(run->progress().evaluations), static_cast<quint64>(qHash(run->name()))})
             signature = (signature ^ value) * kPrime;
     }
     return signature;
@@ -129,17 +170,29 @@ bool WorkspaceKeeper::saveAs(bool waits) {
 }
 
 bool WorkspaceKeeper::write(const QString& file, bool waits) {
+    struct Written {
+        WorkspaceSnapshot snapshot;
+        double score_s = 0;
+        QString kept;
+    };
     QEventLoop loop;
     bool written = false;
+    WorkspaceSnapshot now = snapshot();
+    const bool keeps = QFileInfo(file).absoluteFilePath() == m_file &&
+                       (m_fileLeftOut.inFile || now.leftOut > m_fileLeftOut.parts);
     m_background.run(
         m_saveLane,
-        [file, snapshot = snapshot()](const std::stop_token&) {
-            write_workspace(workspaceOf(snapshot), file.toStdString());
-            return std::pair(snapshot, scoreOf(snapshot.scenario->job, snapshot.placement));
+        [file, now = std::move(now), keeps](const std::stop_token&) {
+            Written result{now, scoreOf(now.scenario->job, now.placement), {}};
+            if (keeps) result.kept = keptCopy(file);
+            write_workspace(workspaceOf(now), file.toStdString());
+            return result;
         },
-        [this, file, revision = m_revision, &written, waits](const auto& result) {
-            m_document->keep(result.first, result.second);
+        [this, file, revision = m_revision, &written, waits](const Written& result) {
+            m_document->keep(result.snapshot, result.score_s);
             m_file = QFileInfo(file).absoluteFilePath();
+            m_fileLeftOut = {false, result.snapshot.leftOut};
+            tellKept(result.kept);
             rememberFile(m_file);
             if (revision == m_revision) setModified(false);
             if (waits) written = true;
@@ -188,8 +241,11 @@ void WorkspaceKeeper::offerRecovery() {
         lock->setStaleLockTime(0);
         if (!lock->tryLock(0)) continue;  // its window is open
         m_recovery = {file, std::move(lock)};
+        const bool closed = workspace_head(file.toStdString()).closed_by_system;
         m_offers->offer(QStringLiteral("recovery"),
-                        tr("Placewright ended unexpectedly. It kept %1.").arg(sessionText(file)),
+                        (closed ? tr("Placewright was closed by the system. It kept %1.")
+                                : tr("Placewright ended unexpectedly. It kept %1."))
+                            .arg(sessionText(file)),
                         {{tr("Restore"), [this, file] { m_document->openWorkspace(file); }},
                          {tr("Discard"), [this, file] {
                               if (!QFile::moveToTrash(file)) QFile::remove(file);
@@ -205,19 +261,22 @@ void WorkspaceKeeper::writeSession() {
     WorkspaceSnapshot now = snapshot();
     now.view[kFileValue] = m_file.toStdString();
     now.view[kModifiedValue] = m_modified;
+    now.view[kLeftOutValue] = m_fileLeftOut.inFile;
+    now.closedBySystem = m_closedBySystem;
+    const bool keeps = now.leftOut > m_sessionLeftOut.parts;
+    const std::size_t leftOut = now.leftOut;
     m_background.run(
         m_sessionLane,
-        [file = m_session, now = std::move(now)](const std::stop_token&) {
+        [file = m_session, now = std::move(now), keeps](const std::stop_token&) {
+            const QString kept = keeps ? keptCopy(file) : QString();
             write_workspace(workspaceOf(now), file.toStdString());
-            return true;
+            return kept;
         },
-        [this](bool) {
+        [this, leftOut](const QString& kept) {
             m_sessionFailed = false;
-            // What was restored is now in the session of this window.
-            if (std::exchange(m_recovered, false)) {
-                QFile::remove(m_recovery.file);
-                offerRecovery();
-            }
+            m_sessionLeftOut.parts = leftOut;
+            tellKept(kept);
+            leaveRecovered();
         },
         [this](const QString& error) {
             if (!std::exchange(m_sessionFailed, true))
@@ -226,8 +285,33 @@ void WorkspaceKeeper::writeSession() {
         });
 }
 
-void WorkspaceKeeper::saveSession() {
+void WorkspaceKeeper::leaveRecovered() {
+    const QString file = std::exchange(m_recovered, {});
+    if (file.isEmpty()) return;
+    const bool isOffered = file == m_recovery.file;
+    const bool isLast = QFileInfo(file).fileName() == kLast;  // which this one will replace
+    if (m_isRecoveredWhole) {
+        if (isOffered) QFile::remove(file);
+    } else if (isOffered || isLast) {
+        const QString kept = nameOfKept(file);
+        if (QFile::rename(file, kept)) tellKept(kept);
+    }
+    if (isOffered) offerRecovery();
+}
+
+void WorkspaceKeeper::tellKept(const QString& file) {
+    if (file.isEmpty()) return;
+    m_offers->offer(
+        QStringLiteral("kept"),
+        tr("Runs or placements could not be taken along: the network or machine file has changed. "
+           "They are kept in %1; open it when the file is as it was.")
+            .arg(file),
+        {{tr("Close"), {}}});
+}
+
+void WorkspaceKeeper::saveSession(bool closedBySystem) {
     if (m_session.isEmpty() || !m_document->isOpen()) return;
+    m_closedBySystem = closedBySystem;
     m_background.finish();  // two must not write the file at once
     m_sessionLane.cancel();
     writeSession();
@@ -249,18 +333,23 @@ void WorkspaceKeeper::endSession() {
     m_lock.reset();
 }
 
-void WorkspaceKeeper::opened(const QString& file, const OptionValues& view) {
+void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened) {
     m_offers->withdraw(QStringLiteral("last"));
-    m_view.set(view);
-    const bool isSession = QFileInfo(file).absolutePath() == QFileInfo(sessionFolder()).absoluteFilePath();
-    if (isSession) {
-        m_recovered = !m_recovery.file.isEmpty() && file == m_recovery.file;
-        m_file = textOf(view, kFileValue);
-        setModified(truthOf(view, kModifiedValue));
+    m_view.show(opened);
+    m_fileLeftOut = m_sessionLeftOut = {};
+    m_runsNoted = runsSignature();
+    if (isSession(file)) {
+        m_recovered = file;
+        m_isRecoveredWhole = !opened.isIncomplete;
+        m_file = textOf(opened.view, kFileValue);
+        // What the session could not take along may be in the file, too.
+        m_fileLeftOut.inFile = opened.isIncomplete || truthOf(opened.view, kLeftOutValue);
+        setModified(truthOf(opened.view, kModifiedValue));
         writeSession();
         return;
     }
     m_file = QFileInfo(file).absoluteFilePath();
+    m_fileLeftOut.inFile = opened.isIncomplete;
     rememberFile(m_file);
     m_document->keep(m_document->snapshot(), m_document->screenScore_s());
     setModified(false);

@@ -28,8 +28,8 @@ class WorkspaceKeeper : public QObject {
 public:
     /// How the keeper sees the window.
     struct View {
-        std::function<OptionValues()> get;
-        std::function<void(const OptionValues&)> set;
+        std::function<void(WorkspaceSnapshot&)> add;  ///< adds what is of the window
+        std::function<void(const OpenedWorkspace&)> show;
     };
 
     WorkspaceKeeper(Document* document, OfferBar* offers, QMainWindow* window, View view);
@@ -49,11 +49,17 @@ public:
     /// was closed last.
     void startSession(bool reopens);
     /// Writes the session now; the next start offers it. Without effect before startSession().
-    void saveSession();
+    /// `closedBySystem`: says that the program was asked to terminate.
+    void saveSession(bool closedBySystem = false);
     /// The window closes: its session becomes the one that was closed last.
     void endSession();
     /// The folder of sessions.
     static QString sessionFolder();
+
+public Q_SLOTS:
+    /// Something changed that the session keeps, but that nobody misses who has saved before: the view, the
+    /// selection.
+    void noteView();
 
 Q_SIGNALS:
     void failed(const QString& error);
@@ -73,7 +79,10 @@ private:
     void setModified(bool modified);
     void writeSession();
     void offerRecovery();
-    void opened(const QString& file, const OptionValues& view);
+    void opened(const QString& file, const OpenedWorkspace& opened);
+    /// The session that was restored is now in that of this window.
+    void leaveRecovered();
+    void tellKept(const QString& file);
     void watch();
     void offerReload(const QString& file);
 
@@ -91,7 +100,15 @@ private:
     QTimer m_autosave;
     bool m_sessionFailed = false;  ///< said already
     Recovery m_recovery;           ///< the session that is offered, or was restored
-    bool m_recovered = false;      ///< it is on screen
+    QString m_recovered;           ///< file of the session that is on screen; empty: none
+    bool m_isRecoveredWhole = true;
+    bool m_closedBySystem = false;
+    /// What the files have that is not on screen: it is copied before they are written over.
+    struct LeftOut {
+        bool inFile = false;    ///< since the file was opened
+        std::size_t parts = 0;  ///< WorkspaceSnapshot::leftOut when the file was written last
+    };
+    LeftOut m_fileLeftOut, m_sessionLeftOut;
 
     QFileSystemWatcher m_watcher;
     QTimer m_settled;  ///< since a watched file has changed

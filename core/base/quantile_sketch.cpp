@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace placewright {
 namespace {
 
-constexpr double kLogRatio = 1e-3;     ///< logarithm of the ratio of the bounds of a bin
-constexpr std::int64_t kMost = 4'096;  ///< bins
+constexpr double kLogRatio = 1e-3;  ///< logarithm of the ratio of the bounds of a bin
 
 }  // namespace
+
+QuantileSketch::QuantileSketch(std::int64_t first, std::vector<std::uint64_t> counts, std::uint64_t unknown)
+    : first_(first), counts_(std::move(counts)), unknown_(unknown) {
+    known_ = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+}
 
 void QuantileSketch::add(double value) {
     if (!std::isfinite(value) || value <= 0) return add_unknown();

@@ -19,6 +19,11 @@ public:
         bool operator==(const Bin&) const = default;
     };
 
+    QuantileSketch() = default;
+    /// The sketch that had these numbers, as counts(), first() and unknown() tell them. At most kMost counts.
+    QuantileSketch(std::int64_t first, std::vector<std::uint64_t> counts, std::uint64_t unknown);
+    static constexpr std::int64_t kMost = 4'096;  ///< bins
+
     /// Counts a value. One that is infinite, not a number, or not positive counts as unknown.
     void add(double value);
     /// Counts a value that is larger than all others, such as that of a placement that does not fit.
@@ -26,8 +31,12 @@ public:
 
     std::uint64_t count() const { return known_ + unknown_; }
     std::uint64_t unknown() const { return unknown_; }
+    /// Number of values by bin, the bins in order; the first one has the number first().
+    const std::vector<std::uint64_t>& counts() const { return counts_; }
+    std::int64_t first() const { return first_; }
     /// The bins that have values, ascending.
     std::vector<Bin> bins() const;
+    bool operator==(const QuantileSketch&) const = default;
 
 private:
     std::int64_t first_ = 0;             ///< number of the first bin in counts_

@@ -7,6 +7,8 @@
 #include <QTest>
 
 #include "core/base/infinity.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
 
@@ -18,10 +20,15 @@ Workspace workspace(const std::string& network) {
     Workspace made;
     made.title = "wide on three, 77.6 ms";
     made.network = network;
-    made.scenarios = {{"2x RTX 4090", {{"batch", std::int64_t{64}}}, "f1"},
-                      {"4x-v100-nvlink", {{"inference", true}, {"penalty_per_gb", 0.5}}, "f2"}};
+    made.scenarios = {{"2x RTX 4090", {}, {{"batch", std::int64_t{64}}}, "f1"},
+                      {"4x-v100-nvlink",
+                       machine_json(find_machine("2x-v100-pcie")),
+                       {{"inference", true}, {"penalty_per_gb", 0.5}},
+                       "f2"}};
     made.placement = {{"a", "gpu:0"}, {"b", "gpu:1"}};
     made.shown_run = 3;
+    made.followed_run = 3;
+    made.pinned = {1, {1, 1}, "Auto #1"};
     made.kept = {{1, {0, 1}, 0.25}};
     made.selection = {"b"};
     made.has_modules = true;
@@ -44,6 +51,14 @@ Workspace workspace(const std::string& network) {
     archive->dimensions = {{"devices", 2, {"1", "2"}}};
     archive->elites = {{1, {0.25, 0.25, true}, run.progress.best_placement}};
     run.progress.archive = archive;
+    run.progress.means = {{5, 0.5}, {10, kInfinity}};
+    run.progress.samples =
+        std::make_shared<const std::vector<SamplePoint>>(std::vector<SamplePoint>{{7, 0.1, 0.4, false}});
+    QuantileSketch sketch;
+    for (const double value : {0.25, 0.5, 0.5, kInfinity}) sketch.add(value);
+    run.sketch = std::make_shared<const QuantileSketch>(sketch);
+    run.name = "mine";
+    run.hidden = run.exhausted = true;
     run.scores = {{{1, ~std::uint64_t{0}}, {0.1 + 0.2, 1e9, false}}};
     made.runs = {run};
     return made;
@@ -68,7 +83,8 @@ private Q_SLOTS:
         write_workspace(made, file("a.placewright"));
         const Workspace found = read_workspace(file("a.placewright"));
         QCOMPARE(found.title, made.title);
-        QCOMPARE(workspace_title(file("a.placewright")), made.title);
+        QCOMPARE(workspace_head(file("a.placewright")).title, made.title);
+        QVERIFY(!workspace_head(file("a.placewright")).closed_by_system);
         QVERIFY(is_workspace(file("a.placewright")));
         QCOMPARE(found.network, std::string("alexnet"));
         QCOMPARE(found.scenarios[0].machine, std::string("2x RTX 4090"));
@@ -76,6 +92,13 @@ private Q_SLOTS:
         QVERIFY(found.placement == made.placement);
         QVERIFY(found.kept[0].placement == made.kept[0].placement);
         QVERIFY(found.view == made.view);
+        QCOMPARE(found.followed_run, 3);
+        QCOMPARE(found.pinned->scenario, std::size_t{1});
+        QVERIFY(found.pinned->placement == made.pinned->placement);
+        QCOMPARE(found.pinned->name, made.pinned->name);
+        QVERIFY(found.scenarios[0].edited.empty());
+        QCOMPARE(machine_json(machine_from_json("a.placewright", found.scenarios[1].edited)),
+                 made.scenarios[1].edited);
         QVERIFY(found.closed_modules == made.closed_modules);
         const Workspace::Run &run = found.runs[0], &of = made.runs[0];
         QVERIFY(run.search == of.search);
@@ -83,10 +106,24 @@ private Q_SLOTS:
         QCOMPARE(run.seconds, kInfinity);
         QVERIFY(run.scores == of.scores);
         QVERIFY(*run.progress.curve == *of.progress.curve);
+        QVERIFY(run.progress.means == of.progress.means);
+        QVERIFY(*run.progress.samples == *of.progress.samples);
+        QVERIFY(*run.sketch == *of.sketch);
+        QCOMPARE(run.sketch->count(), std::uint64_t{4});
+        QCOMPARE(run.name, of.name);
+        QVERIFY(run.hidden && run.exhausted);
         QVERIFY(*run.progress.best_placement == *of.progress.best_placement);
         QCOMPARE(run.progress.archive->elites[0].cell, 1U);
         // The same text, so that nothing is lost by reading.
         QCOMPARE(workspace_text(found, file("a.placewright")), workspace_text(made, file("a.placewright")));
+    }
+
+    void closedBySystem() {
+        Workspace made = workspace("alexnet");
+        made.closed_by_system = true;
+        write_workspace(made, file("closed.placewright"));
+        QVERIFY(workspace_head(file("closed.placewright")).closed_by_system);
+        QVERIFY(read_workspace(file("closed.placewright")).closed_by_system);
     }
 
     /// A folder with network and workspace can be moved.
@@ -122,6 +159,9 @@ private Q_SLOTS:
         row("cell", "\"cell\": 1", "\"cell\": 2", "cell");
         row("cells", "\"size\": 2", "\"size\": 10000001", "size");
         row("seed", "18446744073709551615\",", "18446744073709551616\",", "seed");
+        row("sketch", "\"counts\": \"", "\"counts\": \"-", "numbers");
+        row("samples", "\"samples\": [[7, ", "\"samples\": [[", "no sample");
+        row("pinned", "\"pinned\": {", "\"pinned\": {\"scenario\": 9, ", "scenario");
         row("id", "\"id\": 3", "\"id\": 0", "id");
         row("cut off", "\"view\"", "", "");
     }
@@ -144,9 +184,9 @@ private Q_SLOTS:
     }
 
     void titlesOfWhatIsNoWorkspace() {
-        QCOMPARE(workspace_title(file("missing.placewright")), std::string());
-        QCOMPARE(workspace_title(write("empty.placewright", "")), std::string());
-        QCOMPARE(workspace_title(write("text.placewright", std::string(10'000, 'x'))), std::string());
+        QCOMPARE(workspace_head(file("missing.placewright")).title, std::string());
+        QCOMPARE(workspace_head(write("empty.placewright", "")).title, std::string());
+        QCOMPARE(workspace_head(write("text.placewright", std::string(10'000, 'x'))).title, std::string());
     }
 
     void aFolderThatCannotBeWrittenLosesNothing() {

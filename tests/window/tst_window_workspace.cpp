@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <QApplication>
+#include <QDir>
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QMessageBox>
@@ -10,12 +11,17 @@
 #include <QTest>
 #include <QTimer>
 
+#include "app/window/budget_box.hpp"
 #include "app/window/offer_bar.hpp"
+#include "app/window/pair/pinned_placement.hpp"
 #include "app/window/workspace_keeper.hpp"
 #include "core/io/state/workspace_file.hpp"
+#include "core/machine/machine_edit.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
+#include "widgets/graph_view.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/timeline_view.hpp"
 
 using namespace placewright;
 using test::giveFile, test::request, test::Shown;
@@ -29,6 +35,11 @@ void press(Shown& shown, const char* row, const char* text) {
         if (button->text() == QLatin1String(text)) return QTest::mouseClick(button, Qt::LeftButton);
     }
     QFAIL("no such button");
+}
+
+QByteArray contentOf(const QString& file) {
+    QFile opened(file);
+    return opened.open(QIODevice::ReadOnly) ? opened.readAll() : QByteArray();
 }
 
 }  // namespace
@@ -119,6 +130,216 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(shown.document.runs().back()->progress().evaluations > evaluations, 20'000);
         shown.document.cancelRun(shown.document.runs().back()->id());
         QVERIFY(shown.waitUntilIdle());
+    }
+
+    void aRestoredSearchGoesOn() {
+        const QString file = m_place->file("work.placewright");
+        auto before = std::make_unique<Shown>();
+        QVERIFY(before->open(m_network, m_machine));
+        const int id = before->document.startSearch(request("genetic", test::kEndless));
+        QTRY_VERIFY_WITH_TIMEOUT(before->document.runs().front()->progress().evaluations > 500, 20'000);
+        before->document.followRun(id);
+        giveFile(file);
+        before->window.keeper()->save(true);
+        before->document.cancelRun(id);
+        QVERIFY(before->waitUntilIdle());
+        const Workspace saved = read_workspace(file.toStdString());
+        QCOMPARE(saved.followed_run, id);
+        before.reset();
+
+        Shown after;
+        after.document.openWorkspace(file);
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.runs().size(), std::size_t{1}, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        after.action("Continue the selected search")->trigger();
+        QTRY_COMPARE(after.document.runs().size(), std::size_t{2});
+        const Run& next = *after.document.runs().back();
+        QCOMPARE(after.document.pinnedRun(), &next);
+        QTRY_VERIFY_WITH_TIMEOUT(next.progress().evaluations > saved.runs.front().progress.evaluations,
+                                 20'000);
+        // What was known is not simulated again.
+        QVERIFY(next.progress().simulations < next.progress().evaluations);
+        const auto scores = next.scores()->scores();
+        QVERIFY(
+            std::equal(saved.runs.front().scores.begin(), saved.runs.front().scores.end(), scores.begin()));
+        after.document.cancelRun(next.id());
+        QVERIFY(after.waitUntilIdle());
+    }
+
+    void aFinishedSearchDoesNotGoOn() {
+        auto shown = worked();
+        QVERIFY(shown);
+        shown->action("Continue the selected search")->trigger();
+        QVERIFY2(shown->message().contains("has come to its end"), qPrintable(shown->message()));
+        QCOMPARE(shown->document.runs().size(), std::size_t{1});
+    }
+
+    void runsAndViewComeBack() {
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        const Run& of = *before->document.runs().front();
+        before->document.renameRun(of.id(), "mine");
+        before->document.hideRun(of.id(), true);
+        before->window.pinned()->pinRun(of.id());
+        before->window.chooseBudget({Budget::kUnlimited, 90});
+        before->window.graphView()->setZoom({2, {10, 20}, false});
+        const double half_s = before->stepTime() / 2;
+        before->window.timelineView()->setZoom({0, half_s, false, 0});
+        giveFile(file);
+        before->window.keeper()->save(true);
+
+        Shown after;
+        after.document.openWorkspace(file);
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.runs().size(), std::size_t{1}, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        const Run& run = *after.document.runs().front();
+        QCOMPARE(run.name(), QString("mine"));
+        QVERIFY(after.document.isHidden(run));
+        QVERIFY(*run.sketch() == *of.sketch());
+        QVERIFY(run.progress().means == of.progress().means);
+        QVERIFY(run.simulated());
+        QVERIFY(after.window.pinned()->isPinned());
+        QCOMPARE(after.window.pinned()->a()->title, before->window.pinned()->a()->title);
+        QCOMPARE(*after.window.pinned()->a()->simulated->placement, *of.progress().best_placement);
+        QCOMPARE(after.window.findChild<BudgetBox*>()->budget().seconds, 90.0);
+        const GraphZoom zoom = after.window.graphView()->zoom();
+        QVERIFY(!zoom.fitted);
+        QCOMPARE(zoom.scale, before->window.graphView()->zoom().scale);
+        QVERIFY(QLineF(zoom.centre, before->window.graphView()->zoom().centre).length() < 1);
+        QCOMPARE(after.window.timelineView()->zoom().end_s, half_s);
+        QVERIFY(!after.window.isWindowModified());
+    }
+
+    void anEditedMachineIsInTheFile() {
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        before->document.editMachine("rename",
+                                     with_device_name(*before->document.machineToEdit(), 0, "fast"));
+        QVERIFY(before->waitUntilIdle());
+        QVERIFY(before->document.isMachineEdited());
+        const QString edited = before->document.machineFile();
+        giveFile(file);
+        before->window.keeper()->save(true);
+        // As on another computer.
+        QVERIFY(QFile::remove(edited) && QFile::remove(m_machine));
+        Shown after;
+        after.document.openWorkspace(file);
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY2(after.waitUntilIdle(), qPrintable(after.message()));
+        QCOMPARE(after.document.problem()->machine->device(0).name, std::string("fast"));
+        QVERIFY(after.document.isMachineEdited());
+        // The search before the edit was on the machine that is not here.
+        QVERIFY2(after.message().contains("three.json") && after.message().contains("1 run was left out"),
+                 qPrintable(after.message()));
+        QCOMPARE(after.document.placement(), before->document.placement());
+    }
+
+    void whatDoesNotFitTheNetworkIsKept() {
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        before->window.keeper()->save(true);
+        before.reset();
+        const QByteArray old = contentOf(file);
+        m_place->write("wide.json", test::wide_graph(14));
+        Shown after;
+        after.document.openWorkspace(file);
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY2(after.message().contains("1 run was left out"), qPrintable(after.message()));
+        QVERIFY(after.window.offerBar()->text("kept").isEmpty());
+        QCOMPARE(contentOf(file), old);
+        after.window.keeper()->save(true);
+        const QStringList kept = QDir(m_place->file("")).entryList({"work-kept-*.placewright"});
+        QCOMPARE(kept.size(), 1);
+        QCOMPARE(contentOf(m_place->file(kept.front())), old);
+        QVERIFY(after.window.offerBar()->text("kept").contains(kept.front()));
+        QVERIFY(contentOf(file) != old);
+        after.window.keeper()->save(true);  // nothing more is left out
+        QCOMPARE(QDir(m_place->file("")).entryList({"work-kept-*.placewright"}).size(), 1);
+    }
+
+    void runsBeforeAReloadAreKept() {
+        const QString file = m_place->file("work.placewright");
+        auto shown = worked();
+        QVERIFY(shown);
+        giveFile(file);
+        shown->window.keeper()->save(true);
+        const QByteArray old = contentOf(file);
+        m_place->write("wide.json", test::wide_graph(14));
+        shown->document.reload();
+        QTRY_COMPARE_WITH_TIMEOUT(shown->document.placement().size(), std::size_t{16}, 20'000);
+        QVERIFY(shown->waitUntilIdle());
+        shown->window.keeper()->save(true);
+        const QStringList kept = QDir(m_place->file("")).entryList({"work-kept-*.placewright"});
+        QCOMPARE(kept.size(), 1);
+        QCOMPARE(contentOf(m_place->file(kept.front())), old);
+    }
+
+    void theSessionThatDoesNotFitIsKept() {
+        auto before = worked();
+        QVERIFY(before);
+        before->window.keeper()->startSession(true);
+        before->window.keeper()->endSession();
+        before.reset();
+        const QDir sessions(WorkspaceKeeper::sessionFolder());
+        const QByteArray old = contentOf(sessions.filePath("last.placewright"));
+        m_place->write("wide.json", test::wide_graph(14));
+        Shown after;
+        after.window.keeper()->startSession(true);
+        press(after, "last", "Reopen");
+        QTRY_VERIFY_WITH_TIMEOUT(!after.window.offerBar()->text("kept").isEmpty(), 20'000);
+        const QStringList kept = sessions.entryList({"kept-*.placewright"});
+        QCOMPARE(kept.size(), 1);
+        QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
+        QVERIFY(after.waitUntilIdle());
+        after.window.keeper()->endSession();
+        QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
+    }
+
+    void theSelectionIsInTheSession() {
+        auto shown = worked();
+        QVERIFY(shown);
+        giveFile(m_place->file("work.placewright"));
+        shown->window.keeper()->save(true);
+        shown->window.keeper()->startSession(true);
+        shown->document.setSelection({shown->op("branch3")});
+        const QDir sessions(WorkspaceKeeper::sessionFolder());
+        const auto selection = [&]() -> std::vector<std::string> {
+            const QStringList files = sessions.entryList({"session-*.placewright"});
+            if (files.isEmpty()) return {};
+            return read_workspace(sessions.filePath(files.front()).toStdString()).selection;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(selection(), std::vector<std::string>{"branch3"}, 20'000);
+        QVERIFY(!shown->window.isWindowModified());
+        shown->window.keeper()->endSession();
+    }
+
+    void aForeignLayoutIsIgnored_data() {
+        QTest::addColumn<QByteArray>("layout");
+        QTest::newRow("nothing") << QByteArray();
+        QTest::newRow("short") << QByteArray("\0\0", 2);
+        QTest::newRow("other version") << QByteArray("\0\0\0\xff\0\0\0\x07 and more", 17);
+        QTest::newRow("long") << QByteArray("\0\0\0\xff\0\0\0\0", 8) + QByteArray(200'000, '\x01');
+    }
+    void aForeignLayoutIsIgnored() {
+        QFETCH(QByteArray, layout);
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        before->window.keeper()->save(true);
+        Workspace workspace = read_workspace(file.toStdString());
+        workspace.view["layout"] = layout.toBase64().toStdString();
+        write_workspace(workspace, file.toStdString());
+        Shown after;
+        after.document.openWorkspace(file);
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY(test::panelVisible(after, "runsDock") && test::panelVisible(after, "timelineDock"));
     }
 
     void aMissingNetworkIsAskedFor() {

@@ -119,14 +119,20 @@ EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
     return edited;
 }
 
-void storeEdited(const Scenario& scenario) {
+QString storeEdited(const Machine& machine) {
     constexpr int kMostKept = 200;
-    if (scenario.editedFrom.isEmpty() || QFileInfo::exists(scenario.machineFile)) return;
-    QDir folder = QFileInfo(scenario.machineFile).dir();
+    QString file = fileOfEdited(machine);
+    if (QFileInfo::exists(file)) return file;
+    QDir folder = QFileInfo(file).dir();
     folder.mkpath(QStringLiteral("."));
-    write_machine(*scenario.job.machine, scenario.machineFile.toStdString());
+    write_machine(machine, file.toStdString());
     const QFileInfoList files = folder.entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Time);
     for (int i = kMostKept; i < files.size(); ++i) folder.remove(files[i].fileName());
+    return file;
+}
+
+void storeEdited(const Scenario& scenario) {
+    if (!scenario.editedFrom.isEmpty()) storeEdited(*scenario.job.machine);
 }
 
 }  // namespace placewright

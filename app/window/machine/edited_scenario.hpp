@@ -32,6 +32,9 @@ EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
                            const std::shared_ptr<const Machine>& machine, const WhatIf& factors,
                            const Placement& placement);
 
+/// Writes an edited machine beside the settings, unless it is there; returns the file. Keeps the latest such
+/// files only. Throws InputError.
+QString storeEdited(const Machine& machine);
 /// Writes the machine of an edited scenario to its machineFile, where other windows and the next network read
 /// it; does nothing if it is there, or for another scenario. Keeps the latest such files only. Throws
 /// InputError.

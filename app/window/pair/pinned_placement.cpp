@@ -26,8 +26,10 @@ PinnedPlacement::PinnedPlacement(Document* document) : QObject(document), m_docu
     connect(document, &Document::problemChanged, this, update);
 }
 
-void PinnedPlacement::set(std::optional<PairSide> a) {
-    m_a = std::move(a);
+void PinnedPlacement::set(std::optional<PinnedSide> side) {
+    m_side = std::move(side);
+    m_a.reset();
+    if (m_side) m_a = sideOf(m_side->name, m_side->scenario->job, m_side->simulated);
     m_pair.reset();
     Q_EMIT changed();
 }
@@ -35,14 +37,19 @@ void PinnedPlacement::set(std::optional<PairSide> a) {
 void PinnedPlacement::pinScreen() {
     if (!m_document->isOpen() || !m_document->simulated()) return;
     const Run* run = m_document->shownRun();
-    set(sideOf(run != nullptr ? runTitle(*run) : tr("Placement by hand"), m_document->job(),
-               m_document->simulated()));
+    pin({run != nullptr ? runTitle(*run) : tr("Placement by hand"), m_document->scenario(),
+         m_document->simulated()});
 }
 
 void PinnedPlacement::pinRun(int id) {
     for (const auto& run : m_document->runs()) {
-        if (run->id() == id && run->simulated()) set(sideOf(runTitle(*run), run->job(), run->simulated()));
+        if (run->id() == id && run->simulated())
+            pin({runTitle(*run), m_document->scenarioOf(*run), run->simulated()});
     }
+}
+
+void PinnedPlacement::pin(const PinnedSide& side) {
+    set(side);
 }
 
 void PinnedPlacement::clear() {

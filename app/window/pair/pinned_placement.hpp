@@ -21,9 +21,13 @@ public:
     void pinScreen();
     /// Pins the best placement of a run; does nothing before it has one.
     void pinRun(int id);
+    /// Pins what a workspace had pinned.
+    void pin(const PinnedSide& side);
     void clear();
 
     bool isPinned() const { return m_a.has_value(); }
+    /// A, to be kept in a workspace; nothing unless isPinned().
+    const std::optional<PinnedSide>& side() const { return m_side; }
     /// Null unless isPinned().
     const PairSide* a() const { return m_a ? &*m_a : nullptr; }
     /// A and what is on screen now; null if one of them is missing.
@@ -39,9 +43,10 @@ Q_SIGNALS:
     void changed();  ///< of A, or of what is on screen
 
 private:
-    void set(std::optional<PairSide> a);
+    void set(std::optional<PinnedSide> side);
 
     Document* m_document;
+    std::optional<PinnedSide> m_side;
     std::optional<PairSide> m_a;
     std::shared_ptr<const Pair> m_pair;  ///< of the simulation that its B names; null: to be made anew
 };

@@ -265,6 +265,10 @@ Machine read_machine(const Path& path) {
     return exprimo ? read_exprimo_machine(file) : read_own(file);
 }
 
+Machine machine_from_json(const Path& file, std::string text) {
+    return read_own(JsonFile(file, std::move(text)));
+}
+
 std::string machine_json(const Machine& machine) {
     Json root{{"format", kMachineFormat}, {"version", kMachineVersion}, {"name", machine.name()}};
     if (machine.crossing() != Crossing::store_and_forward) root["crossing"] = to_string(machine.crossing());

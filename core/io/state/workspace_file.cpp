@@ -87,6 +87,12 @@ Score score_from(const JsonValue& value) {
     return {number_from(value.at(0)), number_from(value.at(1)), value.at(2).truth()};
 }
 
+/// A member that may be missing, which means false.
+bool truth_of(const JsonValue& value, const char* name) {
+    const auto found = value.find(name);
+    return found && found->truth();
+}
+
 std::size_t index_from(const JsonValue& value, std::size_t count) {
     return static_cast<std::size_t>(value.whole(0, static_cast<std::int64_t>(count) - 1));
 }
@@ -211,6 +217,68 @@ std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
     return archive;
 }
 
+Json means_json(const std::vector<SeriesPoint>& means) {
+    Json points = Json::array();
+    for (const SeriesPoint& point : means)
+        points.push_back(Json::array({point.evaluations, number_json(point.value)}));
+    return points;
+}
+
+std::vector<SeriesPoint> means_from(const JsonValue& value) {
+    std::vector<SeriesPoint> means;
+    value.for_each_item([&](const JsonValue& point) {
+        if (point.size() != 2) point.fail("is no point: expected [evaluations, value]");
+        means.push_back(
+            {static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)), number_from(point.at(1))});
+    });
+    return means;
+}
+
+Json samples_json(const std::vector<SamplePoint>& samples) {
+    Json points = Json::array();
+    for (const SamplePoint& point : samples)
+        points.push_back(Json::array(
+            {point.evaluations, number_json(point.seconds), number_json(point.value_s), point.fits}));
+    return points;
+}
+
+std::shared_ptr<const std::vector<SamplePoint>> samples_from(const JsonValue& value) {
+    auto samples = std::make_shared<std::vector<SamplePoint>>();
+    value.for_each_item([&](const JsonValue& point) {
+        if (point.size() != 4) point.fail("is no sample: expected [number, seconds, value, true or false]");
+        samples->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
+                            number_from(point.at(1)), number_from(point.at(2)), point.at(3).truth()});
+    });
+    return samples;
+}
+
+Json sketch_json(const QuantileSketch& sketch) {
+    std::string counts;
+    for (const std::uint64_t count : sketch.counts()) {
+        if (!counts.empty()) counts += ' ';
+        append_number(counts, count);
+    }
+    return {{"first", sketch.first()}, {"counts", std::move(counts)}, {"unknown", sketch.unknown()}};
+}
+
+std::shared_ptr<const QuantileSketch> sketch_from(const JsonValue& value) {
+    constexpr std::int64_t kMostBin = 1'000'000, kMostCount = std::int64_t{1} << 48;
+    const JsonValue list = value.at("counts");
+    const std::string whole = list.text();
+    std::string_view text = whole;
+    std::vector<std::uint64_t> counts;
+    while (!text.empty()) {
+        std::uint64_t count = 0;
+        if (!next_number(text, count) || count > kMostCount || std::ssize(counts) == QuantileSketch::kMost)
+            list.fail("is no list of at most " + std::to_string(QuantileSketch::kMost) +
+                      " numbers, such as \"3 0 1\"");
+        counts.push_back(count);
+    }
+    return std::make_shared<const QuantileSketch>(
+        value.at("first").whole(-kMostBin, kMostBin), std::move(counts),
+        static_cast<std::uint64_t>(value.at("unknown").whole(0, kMostCount)));
+}
+
 Json scores_json(const std::vector<RecordedScore>& scores) {
     Json lines = Json::array();
     for (const auto& [key, score] : scores) {
@@ -263,11 +331,17 @@ Json run_json(const Workspace::Run& run) {
         {"simulations", progress.simulations},
         {"elapsed_s", number_json(progress.elapsed_s)},
         {"lower_bound_s", number_json(progress.lower_bound_s)}};
+    if (!run.name.empty()) json["name"] = run.name;
+    if (run.hidden) json["hidden"] = true;
+    if (run.exhausted) json["exhausted"] = true;
     if (progress.best_placement) {
         json["best"] = score_json(progress.best);
         json["best_placement"] = placement_text(*progress.best_placement);
     }
     if (progress.curve) json["curve"] = curve_json(*progress.curve);
+    if (!progress.means.empty()) json["means"] = means_json(progress.means);
+    if (progress.samples) json["samples"] = samples_json(*progress.samples);
+    if (run.sketch) json["sketch"] = sketch_json(*run.sketch);
     if (progress.archive) json["archive"] = archive_json(*progress.archive);
     json["scores"] = scores_json(run.scores);
     return json;
@@ -304,7 +378,13 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
         run.progress.best_placement =
             std::make_shared<const Placement>(placement_from(value.at("best_placement")));
     }
+    run.name = value.text_or("name", "");
+    run.hidden = truth_of(value, "hidden");
+    run.exhausted = truth_of(value, "exhausted");
     if (const auto curve = value.find("curve")) run.progress.curve = curve_from(*curve);
+    if (const auto means = value.find("means")) run.progress.means = means_from(*means);
+    if (const auto samples = value.find("samples")) run.progress.samples = samples_from(*samples);
+    if (const auto sketch = value.find("sketch")) run.sketch = sketch_from(*sketch);
     if (const auto archive = value.find("archive")) run.progress.archive = archive_from(*archive);
     run.scores = scores_from(value.at("scores"));
     return run;
@@ -315,10 +395,13 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
 std::string workspace_text(const Workspace& workspace, const Path& file) {
     const Path folder = folder_of(file);
     Json scenarios = Json::array(), kept = Json::array(), runs = Json::array(), placement = Json::object();
-    for (const Workspace::Scenario& scenario : workspace.scenarios)
-        scenarios.push_back({{"machine", source_json(scenario.machine, folder)},
-                             {"options", options_json(with_files(scenario.options, folder, true))},
-                             {"fingerprint", scenario.fingerprint}});
+    for (const Workspace::Scenario& scenario : workspace.scenarios) {
+        Json json = {{"machine", source_json(scenario.machine, folder)}};
+        if (!scenario.edited.empty()) json["edited"] = json_value(scenario.edited);
+        json["options"] = options_json(with_files(scenario.options, folder, true));
+        json["fingerprint"] = scenario.fingerprint;
+        scenarios.push_back(std::move(json));
+    }
     for (const auto& [op, device] : workspace.placement) append_member(placement, op, device);
     for (const Workspace::Kept& each : workspace.kept)
         kept.push_back({{"scenario", each.scenario},
@@ -328,15 +411,21 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
     Json root = {{"format", kWorkspaceFormat},
                  {"version", kWorkspaceVersion},
                  {"title", workspace.title},
+                 {"closed_by_system", workspace.closed_by_system},
                  {"network", source_json(workspace.network, folder)},
                  {"scenarios", std::move(scenarios)},
                  {"placement", std::move(placement)},
                  {"shown_run", workspace.shown_run},
+                 {"followed_run", workspace.followed_run},
                  {"kept", std::move(kept)},
                  {"runs", std::move(runs)},
                  {"selection", workspace.selection},
                  {"view", options_json(workspace.view)}};
     if (workspace.has_modules) root["closed_modules"] = workspace.closed_modules;
+    if (workspace.pinned)
+        root["pinned"] = {{"scenario", workspace.pinned->scenario},
+                          {"placement", placement_text(workspace.pinned->placement)},
+                          {"name", workspace.pinned->name}};
     return file_text(root);
 }
 
@@ -357,17 +446,24 @@ Workspace read_workspace(const Path& file) {
     const Path folder = folder_of(file);
     Workspace workspace;
     workspace.title = root.text_or("title", "");
+    workspace.closed_by_system = truth_of(root, "closed_by_system");
     workspace.network = source_from(root.at("network"), folder);
     each_of(root.at("scenarios"), kMostParts, [&](const JsonValue& item) {
-        workspace.scenarios.push_back({source_from(item.at("machine"), folder),
-                                       with_files(options_from(item.at("options")), folder, false),
-                                       item.at("fingerprint").text()});
+        const auto edited = item.find("edited");
+        workspace.scenarios.push_back(
+            {source_from(item.at("machine"), folder), edited ? edited->json().dump() : std::string(),
+             with_files(options_from(item.at("options")), folder, false), item.at("fingerprint").text()});
     });
     if (workspace.scenarios.empty()) root.at("scenarios").fail("is empty");
     root.at("placement").for_each_member([&](const std::string& op, const JsonValue& device) {
         workspace.placement.emplace_back(op, device.text());
     });
     workspace.shown_run = static_cast<int>(root.at("shown_run").whole(0, 1'000'000'000));
+    if (const auto followed = root.find("followed_run"))
+        workspace.followed_run = static_cast<int>(followed->whole(0, 1'000'000'000));
+    if (const auto pinned = root.find("pinned"))
+        workspace.pinned = {index_from(pinned->at("scenario"), workspace.scenarios.size()),
+                            placement_from(pinned->at("placement")), pinned->at("name").text()};
     each_of(root.at("kept"), kMostParts, [&](const JsonValue& item) {
         workspace.kept.push_back({index_from(item.at("scenario"), workspace.scenarios.size()),
                                   placement_from(item.at("placement")), number_from(item.at("score_s"))});
@@ -390,7 +486,7 @@ Workspace read_workspace(const Path& file) {
     return workspace;
 }
 
-std::string workspace_title(const Path& file) {
+WorkspaceHead workspace_head(const Path& file) {
     constexpr std::size_t kMostBytes = 4096;
     // The plain members are on one line, as file_text() begins.
     std::string begin(kMostBytes, '\0');
@@ -402,7 +498,8 @@ std::string workspace_title(const Path& file) {
     const Json plain = json_value(begin.substr(0, end) + '}');
     if (!plain.is_object() || plain.value("format", Json()) != kWorkspaceFormat) return {};
     const Json title = plain.value("title", Json());
-    return title.is_string() ? printable(title.get<std::string>()) : std::string();
+    return {title.is_string() ? printable(title.get<std::string>()) : std::string(),
+            plain.value("closed_by_system", Json()) == true};
 }
 
 bool is_workspace(const Path& file) {

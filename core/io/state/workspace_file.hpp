@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/path.hpp"
+#include "core/base/quantile_sketch.hpp"
 #include "core/io/state/score_file.hpp"
 #include "core/search/search.hpp"
 
@@ -21,7 +24,8 @@ inline constexpr std::string_view kWorkspaceSuffix = ".placewright";
 struct Workspace {
     /// A machine and the options of the simulation.
     struct Scenario {
-        std::string machine;  ///< file, name of a shipped machine, or parts ("2x RTX 4090")
+        std::string machine;   ///< file, name of a shipped machine, or parts ("2x RTX 4090")
+        std::string edited{};  ///< machine_json() of what that machine became by edits; empty: none
         OptionValues options;
         std::string
             fingerprint;  ///< problem_fingerprint(); placements by group are valid only if it is equal
@@ -43,17 +47,31 @@ struct Workspace {
         std::string failure;
         bool predicted = false;  ///< the placement of a policy, not of a search
         double start_s = 0;      ///< objective value of the start; 0: unknown
-        /// Without distribution, training and means.
+        std::string name{};      ///< that the user gave; empty: none
+        bool hidden = false;     ///< in no plot
+        bool exhausted = false;  ///< had no more placements to propose
+        /// Without distribution and training.
         SearchProgress progress;
+        std::shared_ptr<const QuantileSketch> sketch;  ///< of all scores; null: unknown
         std::vector<RecordedScore> scores;
     };
 
+    /// A placement that others are compared with.
+    struct Pinned {
+        std::size_t scenario = 0;  ///< index
+        Placement placement;
+        std::string name;
+    };
+
     std::string title{};              ///< for lists of files: what is in it, one line
+    bool closed_by_system = false;    ///< written when the program was asked to terminate
     std::string network;              ///< file, or name of a shipped network
     std::vector<Scenario> scenarios;  ///< the first is the one on screen; never empty
     /// Op -> device, on screen.
     std::vector<std::pair<std::string, std::string>> placement;
-    int shown_run = 0;  ///< id of the run whose placement it is; 0: none
+    int shown_run = 0;     ///< id of the run whose placement it is; 0: none
+    int followed_run = 0;  ///< id of the only running one that the screen followed; 0: none
+    std::optional<Pinned> pinned;
     std::vector<Kept> kept;
     std::vector<Run> runs;
     std::vector<std::string> selection;       ///< names of ops
@@ -73,8 +91,14 @@ void write_workspace(const Workspace& workspace, const Path& file);
 /// JSON (512 MiB, 50 million values), 1 000 runs and scenarios. Throws InputError.
 Workspace read_workspace(const Path& file);
 
-/// Returns the title of a workspace without reading it whole; empty if it has none, or is no workspace.
-std::string workspace_title(const Path& file);
+/// What a workspace begins with.
+struct WorkspaceHead {
+    std::string title;  ///< printable; empty if it has none, or is no workspace
+    bool closed_by_system = false;
+};
+
+/// Reads it without the rest of the file.
+WorkspaceHead workspace_head(const Path& file);
 
 /// Whether the file begins like a workspace; reads only its first bytes.
 bool is_workspace(const Path& file);
