@@ -156,6 +156,7 @@ void stylePlot(QCustomPlot& plot) {
     const QFont font = plot.font();
 
     plot.setBackground(base);
+    plot.setLocale(QLocale());  // with group separators, which QCustomPlot leaves out
     for (QCPAxis* axis : axesOf(plot)) {
         axis->setBasePen(line);
         axis->setTickPen(line);

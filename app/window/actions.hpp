@@ -25,6 +25,8 @@ enum class MenuId {
     moveTo,
     view,
     direction,
+    modules,
+    panels,
     goTo,
     theme,
     measured,
