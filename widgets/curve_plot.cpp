@@ -75,7 +75,7 @@ CurvePlot::CurvePlot(QWidget* parent)
     m_boundLabel->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
     m_boundLabel->position->setTypeY(QCPItemPosition::ptPlotCoords);
     m_boundLabel->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_boundLabel->setPadding(QMargins(4, 1, 4, 1));
+    m_boundLabel->setPadding(QMargins(4, 2, 4, 3));
     addTracer();
     m_labels = std::make_unique<EndLabels>(plot());
 
@@ -232,7 +232,8 @@ void CurvePlot::updateCandidates() {
             const double x = againstSeconds() ? point.seconds : static_cast<double>(point.evaluations);
             drawn.append({static_cast<double>(drawn.size()), x, point.value_s * m_unit.per_second});
         }
-        const QColor faint = mixedColor(base, runColor(series.style, base), 0.3F);
+        const float share = isDark(plot()->palette()) ? 0.55F : 0.35F;
+        const QColor faint = mixedColor(base, runColor(series.style, base), share);
         m_points[i]->setScatterStyle({QCPScatterStyle::ssDisc, faint, 2});
         m_points[i]->data()->set(drawn, true);
     }

@@ -10,6 +10,7 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QTimer>
 #include <QToolTip>
@@ -26,6 +27,14 @@ constexpr int kMeter = 5;  // height of a meter, pixels
 QColor faded(QColor color, double alpha) {
     color.setAlphaF(static_cast<float>(alpha));
     return color;
+}
+
+/// The model as far as it fits: its maker, which all devices of most machines share, goes first, where
+/// `least` is too narrow for it.
+QString fittingModel(QString model, const QFontMetrics& metrics, int width, int least) {
+    static const QRegularExpression maker(QStringLiteral("^(NVIDIA|AMD|Intel|Apple) (?=.)"));
+    if (metrics.horizontalAdvance(model) > least) model.remove(maker);
+    return metrics.elidedText(model, Qt::ElideRight, width);
 }
 
 /// Draws a bar for a share; a share above 1 is drawn as full.
@@ -307,9 +316,9 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     const int left = paintName(painter, device, top, nameRight);
     if (nameRight - left > 4 * metrics.averageCharWidth()) {
         painter.setPen(muted);
-        painter.drawText(
-            QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
-            metrics.elidedText(QString::fromStdString(of.model), Qt::ElideMiddle, nameRight - left));
+        painter.drawText(QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
+                         fittingModel(QString::fromStdString(of.model), metrics, nameRight - left,
+                                      right - metrics.horizontalAdvance(opsText(8888)) - 8 - left));
     }
 
     // Second line: busy share and memory, each with a meter below its figure.

@@ -43,6 +43,7 @@ PlotFrame::PlotFrame(Legend legend, const QString& accessibleName, const QString
 
     m_controls = new QHBoxLayout;
     m_controls->setContentsMargins(4, 4, 4, 4);
+    m_controls->setSpacing(8);
     m_controls->addStretch(1);
     m_controls->addWidget(m_fit);
     m_layout = new QVBoxLayout(this);

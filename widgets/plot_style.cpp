@@ -178,6 +178,7 @@ void stylePlot(QCustomPlot& plot) {
     const QFont font = plot.font();
 
     plot.setBackground(base);
+    plot.setLocale(QLocale());  // with group separators, which QCustomPlot leaves out
     for (QCPAxis* axis : axesOf(plot)) {
         if (typeid(*axis->ticker()) == typeid(QCPAxisTicker))
             axis->setTicker(QSharedPointer<QCPAxisTicker>(new ShortTicker<QCPAxisTicker>));

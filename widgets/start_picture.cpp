@@ -63,6 +63,9 @@ StartPicture makeStartPicture(const Graph& graph) {
                 input.edges.emplace_back(nodeOf[producer], nodeOf[op]);
         }
     }
+    std::vector<bool> reads(input.nodes.size()), isRead(input.nodes.size());
+    for (const auto& [from, to] : input.edges) isRead[from] = reads[to] = true;
+    for (std::size_t i = 0; i < picture.nodes.size(); ++i) picture.nodes[i].isEnd = reads[i] != isRead[i];
     const LayoutResult places = layered_layout(input);
     const auto turned = [](LayoutPoint point) { return QPointF(point.y / kAlong, point.x / kAcross); };
     for (std::size_t i = 0; i < picture.nodes.size(); ++i) picture.nodes[i].centre = turned(places.centre[i]);
@@ -97,7 +100,7 @@ void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture
     const double radius = std::min(size.width(), size.height()) / 3;
     painter.setPen(Qt::NoPen);
     for (const auto& node : picture.nodes) {
-        if (along < kDense && !kShownWhenDense[static_cast<std::size_t>(node.group)]) continue;
+        if (along < kDense && !node.isEnd && !kShownWhenDense[static_cast<std::size_t>(node.group)]) continue;
         painter.setBrush(seriesColor(node.group));
         painter.drawRoundedRect(QRectF(place(node.centre) - QPointF(size.width(), size.height()) / 2, size),
                                 radius, radius);

@@ -21,6 +21,7 @@ struct StartPicture {
         QPointF centre;
         int group =
             0;  ///< by kind: 0 weighted sums, 1 normalises, 2 joins or pools, 3 others, 4 recurrent cells
+        bool isEnd = false;  ///< lines begin or end here, so that it is always drawn
     };
     std::vector<Node> nodes;
     std::vector<QPolygonF> edges;  ///< from centre to centre

@@ -12,6 +12,7 @@ namespace placewright {
 namespace {
 
 constexpr int kPointingSlack = 3;  // pixels beside a narrow span that still point at it
+constexpr int kSmallMemory = 8;    // pixels below the strip of a small row
 constexpr int kPinnedGap = 3;      // pixels between the pinned rows and those that scroll
 constexpr int kPeakReach = 6;      // pixels from the mark of a memory peak that still point at it
 
@@ -152,13 +153,50 @@ int TimelineView::headerWidth() const {
     return std::min({widest + 22, std::max(width() * 2 / 5, 60), metrics.averageCharWidth() * 32});
 }
 
+/// Lowers the rows of devices where they would not all fit: first those without spans, then the memory of
+/// all, last they lose their details.
+void TimelineView::shrinkRows() {
+    const int line = QFontMetrics(font()).height();
+    const auto isIdle = [this](const Row& row) {
+        return std::ranges::all_of(m_data->lanesOf(row.resource),
+                                   [](const TimelineData::Lane& lane) { return lane.spans.empty(); });
+    };
+    const auto least = [&](const Row& row) {
+        if (row.strips.size() > 1 || row.warn) return row.height;
+        const Strip& strip = row.strips.front();
+        const int bar = strip.lanes == 1 ? line : strip.height;
+        return strip.top + bar + (isIdle(row) ? 2 : kSmallMemory);
+    };
+    int wanted = 0, needed = 0, busy = 0;
+    for (const Row& row : m_rows) {
+        if (row.kind != Row::Kind::device) continue;
+        wanted += row.height;
+        needed += least(row);
+        busy += isIdle(row) ? 0 : 1;
+    }
+    const int room = height() - m_rulerHeight - 4;
+    if (wanted <= room) return;
+    const int more = std::max(0, room - needed) / std::max(busy, 1);
+    for (Row& row : m_rows) {
+        if (row.kind != Row::Kind::device) continue;
+        const int lowered = least(row) + (isIdle(row) ? 0 : more);
+        if (lowered >= row.height) continue;
+        row.height = lowered;
+        row.small = true;
+        if (row.strips.front().lanes == 1) row.strips.front().height = line;
+    }
+}
+
 /// Stacks the rows, which share the spare height, up to twice their own.
 void TimelineView::stackRows() {
     m_contentHeight = m_naturalHeight = 0;
     if (!m_data) return;
     m_naturalHeight = 4;
     for (const Row& row : m_rows) m_naturalHeight += row.height;
-    const int spare = std::max(0, height() - m_rulerHeight - m_naturalHeight);
+    shrinkRows();
+    int stacked = 4;
+    for (const Row& row : m_rows) stacked += row.height;
+    const int spare = std::max(0, height() - m_rulerHeight - stacked);
     const int devices = static_cast<int>(m_data->problem->machine->devices().size());
     const int extra = std::clamp(spare / devices, 0, 2 * QFontMetrics(font()).height() + 20);
     int top = 0;
@@ -363,7 +401,7 @@ TimelineView::MemoryScale TimelineView::memoryScale(const Row& row) const {
     const double limit_bytes = limits_bytes[row.resource];
     const bool limitShown = fullest >= 0.25;
     return {
-        rowTop(row) + row.stripsEnd() + 4, rowTop(row) + row.height - 3,
+        rowTop(row) + row.stripsEnd() + (row.small ? 1 : 4), rowTop(row) + row.height - (row.small ? 2 : 3),
         limitShown ? std::max(limit_bytes, peak_bytes) * 1.1 : std::max(fullest, 1e-12) * limit_bytes * 1.15,
         limitShown};
 }

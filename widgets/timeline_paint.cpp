@@ -15,7 +15,9 @@ namespace {
 
 /// Shares of the background in the colours of batches, by batch modulo their number.
 constexpr std::array<double, 3> kShadeOfBatch{0, 0.4, 0.2};
-constexpr double kDimmed = 0.3;  // opacity of what is not found, or not selected
+constexpr int kLeastWithEdge = 5;     // pixels; edges would hide the colour of what is narrower
+constexpr double kLeastContrast = 3;  // of blocks without an edge
+constexpr double kDimmed = 0.3;       // opacity of what is not found, or not selected
 
 QColor withAlpha(QColor color, double alpha) {
     color.setAlphaF(static_cast<float>(alpha));
@@ -178,7 +180,8 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
     if (isDevice) {
         const int side = line - 5;
         const QRect swatch(left, top + kBarTop + (line - side) / 2 + 2, side, side);
-        painter.setPen(Qt::NoPen);
+        painter.setPen(
+            deviceEdge(*m_data->problem->machine, row.resource, palette().color(QPalette::Window)));
         painter.setBrush(brushesOf(row.resource)[0]);
         painter.setBrushOrigin(swatch.topLeft());
         painter.drawRoundedRect(swatch, 2, 2);
@@ -214,7 +217,7 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
         painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft,
                          metrics.elidedText(name, Qt::ElideMiddle, label.width()));
     }
-    if (row.detail.isEmpty()) return;
+    if (row.detail.isEmpty() || row.small) return;
     const QRect second(8, top + row.stripsEnd() + 4, m_headerWidth - 14, line);
     painter.setPen(row.warn ? warningColor(palette()) : mutedColor(palette()));
     painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft,
@@ -348,6 +351,13 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
         const QRect block(mark.x, top, mark.width >= 4 ? mark.width - 1 : mark.width, height);
         const QBrush& brush = brushOf(span);
         painter.fillRect(block, brush);
+        if (isDevice && block.width() >= kLeastWithEdge) {
+            const QPen edge = deviceEdge(*m_data->problem->machine, row.resource, base);
+            if (edge.style() != Qt::NoPen && contrast(brush.color(), base) < kLeastContrast) {
+                painter.setPen(edge);
+                painter.drawRect(block.adjusted(0, 0, -1, -1));
+            }
+        }
         const QRect seen = (block & plot).adjusted(4, 0, -3, 0);
         const QString name = fittingName(graph, span.op, metrics, seen.width());
         if (name.isEmpty() || height < metrics.height()) continue;
@@ -399,7 +409,7 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
             from = y;
         }
     }
-    if (scale.limitShown) {
+    if (scale.limitShown && !row.small) {
         painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
         painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
     }

@@ -156,6 +156,7 @@ private:
         QString detail;
         bool warn = false;
         bool pinned = false;
+        bool small = false;  ///< without its detail, so that more rows fit
     };
     /// Names a row, whatever other rows there are.
     struct RowKey {
@@ -193,6 +194,7 @@ private:
     void listRows();
     /// Width of the names beside the chart, in pixels.
     int headerWidth() const;
+    void shrinkRows();
     void stackRows();
     void setAxis(const TimeAxis& axis, bool fitted);
     int rowTop(const Row& row) const;

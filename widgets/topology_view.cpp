@@ -283,7 +283,7 @@ void TopologyView::paintLegend(QPainter& painter) const {
                          QPointF(kGap + 24, y + metrics.height() / 2));
         painter.setPen(palette().color(QPalette::Text));
         const LinkKind& of = m_kinds[kind];
-        const QString text = tr("%1: %2/s each way, %3")
+        const QString text = tr("%1: %2/s, %3")
                                  .arg(of.text, bytesText(of.bandwidth),
                                       of.links == 1 ? tr("1 link") : tr("%1 links").arg(of.links));
         painter.drawText(

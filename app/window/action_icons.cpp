@@ -13,9 +13,12 @@ struct IconOf {
 };
 
 constexpr IconOf<ActionId> kActionIcons[]{
+    {ActionId::newWindow, "app-window"},
     {ActionId::open, "folder-open"},
+    {ActionId::reload, "refresh-cw"},
+    {ActionId::save, "save"},
     {ActionId::startPage, "house"},
-    {ActionId::exportPlacement, "save"},
+    {ActionId::exportPlacement, "file"},
     {ActionId::exportForTraining, "file-output"},
     {ActionId::exportReport, "file-output"},
     {ActionId::graphPicture, "image"},
@@ -51,6 +54,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::algorithmOptions, "sliders-horizontal"},
     {ActionId::saveSearch, "download"},
     {ActionId::resumeSearch, "upload"},
+    {ActionId::resumeRun, "circle-play"},
     {ActionId::benchmark, "gauge"},
     {ActionId::measureBest, "trophy"},
     {ActionId::profile, "activity"},
@@ -61,6 +65,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::experiment, "flask-conical"},
     {ActionId::copyNames, "copy"},
     {ActionId::selectKind, "mouse-pointer-click"},
+    {ActionId::selectModule, "package"},
     {ActionId::viewBack, "arrow-left"},
     {ActionId::viewForward, "arrow-right"},
     {ActionId::pinA, "pin"},
@@ -68,6 +73,8 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::pair, "columns-2"},
     {ActionId::followBest, "crosshair"},
     {ActionId::editMachine, "cpu"},
+    {ActionId::openMachine, "folder-open"},
+    {ActionId::resetWhatIf, "rotate-cw"},
     {ActionId::saveMachine, "hard-drive"},
     {ActionId::train, "graduation-cap"},
     {ActionId::predict, "wand-sparkles"},
@@ -80,9 +87,12 @@ constexpr IconOf<ActionId> kActionIcons[]{
 };
 
 constexpr IconOf<MenuId> kMenuIcons[]{
-    {MenuId::recent, "history"},          {MenuId::bundled, "boxes"},        {MenuId::exports, "share"},
-    {MenuId::moveTo, "arrow-right-left"}, {MenuId::goTo, "panels-top-left"}, {MenuId::theme, "sun-moon"},
-    {MenuId::measured, "timer"},          {MenuId::colors, "layers"},
+    {MenuId::recent, "history"},       {MenuId::bundled, "boxes"},
+    {MenuId::exports, "share"},        {MenuId::moveTo, "arrow-right-left"},
+    {MenuId::goTo, "panels-top-left"}, {MenuId::theme, "sun-moon"},
+    {MenuId::measured, "timer"},       {MenuId::modules, "package"},
+    {MenuId::direction, "move-right"},
+    {MenuId::colors, "layers"},
 };
 
 }  // namespace

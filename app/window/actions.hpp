@@ -26,6 +26,8 @@ enum class MenuId {
     view,
     direction,
     colors,
+    modules,
+    panels,
     goTo,
     theme,
     measured,

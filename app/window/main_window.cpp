@@ -310,9 +310,10 @@ void MainWindow::makeActions() {
     m_devices->addActions(
         {moveTo->menuAction(), separator(), action(ActionId::zoomToSelection), action(ActionId::copyNames)});
     m_devices->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_actions->menu(MenuId::view)->insertActions(action(ActionId::restoreLayout), m_panels->toggles());
+    m_actions->menu(MenuId::panels)->addActions(m_panels->toggles());
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
+    statusBar()->addPermanentWidget(m_learning->back());
     action(ActionId::proof)->setChecked(true);
 }
 

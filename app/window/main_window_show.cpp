@@ -67,8 +67,8 @@ void MainWindow::showStart(bool start) {
     showPanels(!start);
     action(ActionId::startPage)
         ->setText(start && m_document->isOpen()
-                      ? tr("&Back to %1").arg(toQString(m_document->problem()->graph->name()))
-                      : tr("&Start page"));
+                      ? tr("Bac&k to %1").arg(toQString(m_document->problem()->graph->name()))
+                      : tr("Start &page"));
 }
 
 void MainWindow::toggleStart() {

@@ -264,7 +264,7 @@ void StatusLine::showFigure() {
             status = tr("%1 %2 → %3 (%4%5 %)")
                          .arg(name, secondsText(*before), now,
                               change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                         .arg(std::abs(change) * 100, 0, 'f', 1);
+                         .arg(std::abs(change) * 100, 0, 'f', std::abs(change) < 5e-4 ? 2 : 1);
     }
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));

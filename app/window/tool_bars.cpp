@@ -299,11 +299,13 @@ void ToolBars::addShrinking(QToolButton* button) {
     m_shrinking.push_back({button, button->sizeHint().width()});
 }
 
-/// Where there is no room for all texts in one row, buttons whose icons say enough lose theirs. Toolbars that
-/// do not fit then either get two rows, so that no control hides behind an arrow.
+/// Where there is no room for all texts in one row, buttons whose icons say enough lose theirs, one by one.
+/// Toolbars that do not fit then either get two rows, so that no control hides behind an arrow.
 void ToolBars::fitRows() {
-    const auto showTexts = [this](bool texts) {
-        for (const auto& [button, wide] : m_shrinking) {
+    const auto hideTexts = [this](std::size_t count) {
+        for (std::size_t i = 0; i < m_shrinking.size(); ++i) {
+            const auto& [button, wide] = m_shrinking[i];
+            const bool texts = i + count < m_shrinking.size();  // the last first
             button->setToolButtonStyle(texts ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
             if (button->minimumWidth() == button->maximumWidth())
                 button->setFixedWidth(texts ? wide : button->iconSize().width() + kAroundIcon);
@@ -314,13 +316,13 @@ void ToolBars::fitRows() {
     const auto fits = [this] {
         return m_bar->sizeHint().width() + m_searchBar->sizeHint().width() <= m_window->width();
     };
-    showTexts(true);
-    if (!fits()) showTexts(false);
+    hideTexts(0);
+    for (std::size_t count = 1; count <= m_shrinking.size() && !fits(); ++count) hideTexts(count);
     const bool apart = !fits();
     if (apart) {
-        showTexts(true);
+        hideTexts(0);
         if (std::max(m_bar->sizeHint().width(), m_searchBar->sizeHint().width()) > m_window->width())
-            showTexts(false);
+            hideTexts(m_shrinking.size());
     }
     if (apart && !m_window->toolBarBreak(m_searchBar)) m_window->insertToolBarBreak(m_searchBar);
     if (!apart && m_window->toolBarBreak(m_searchBar)) m_window->removeToolBarBreak(m_searchBar);

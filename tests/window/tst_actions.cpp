@@ -6,7 +6,9 @@
 #include <QFile>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMenuBar>
 #include <QRegularExpression>
+#include <QSet>
 #include <QTest>
 #include <QTreeWidget>
 
@@ -100,6 +102,27 @@ private Q_SLOTS:
             QVERIFY2(!action->associatedObjects().isEmpty(), qPrintable(nameOf(info)));
             if (info.needs != ActionInfo::Needs::nothing)
                 QVERIFY2(!action->isEnabled(), qPrintable(nameOf(info)));
+        }
+    }
+
+    void menusAreShortAndUnambiguous() {
+        const Workplace place;
+        const Shown shown;
+        constexpr qsizetype kMost = 20;
+        for (const QAction* top : shown.window.menuBar()->actions()) {
+            QSet<QChar> mnemonics;
+            qsizetype rows = 0;
+            for (const QAction* action : top->menu()->actions()) {
+                if (action->isSeparator()) continue;
+                ++rows;
+                // Undo and redo get their text from the history.
+                const qsizetype at = action->text().indexOf(QLatin1Char('&'));
+                if (at < 0) continue;
+                const QChar key = action->text().at(at + 1).toLower();
+                QVERIFY2(!mnemonics.contains(key), qPrintable(action->text()));
+                mnemonics.insert(key);
+            }
+            QVERIFY2(rows <= kMost, qPrintable(top->text()));
         }
     }
 

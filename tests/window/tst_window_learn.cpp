@@ -377,7 +377,31 @@ private Q_SLOTS:
         }
     }
 
-    void closingAsksForAPolicyThatIsInNoFile() {
+    void trainingGoesOnWhenItsWindowIsClosed() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        auto* back = shown.window.findChild<QToolButton*>("toLearning");
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 1));
+        QVERIFY(!back->isVisible());
+        Answer none(QMessageBox::Cancel);
+        QTest::mouseClick(control<QPushButton>(learn, "close"), Qt::LeftButton);
+        QVERIFY(none.asked().isEmpty());
+        QVERIFY(!learn->isVisible() && back->isVisible());
+        QVERIFY(reaches(learn, learn->run()->updates() + 1));
+        QVERIFY2(back->text().startsWith("Training: update "), qPrintable(back->text()));
+        QTest::mouseClick(back, Qt::LeftButton);
+        QVERIFY(learn->isVisible() && !back->isVisible());
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QVERIFY(learn->close());
+        QVERIFY(back->isVisible());
+        QVERIFY2(back->text().startsWith("Policy not saved: "), qPrintable(back->text()));
+        QVERIFY(learn->hasPolicy());
+    }
+
+    void quittingAsksForAPolicyThatIsInNoFile() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
         LearnWindow* learn = openLearn(shown);
@@ -385,16 +409,10 @@ private Q_SLOTS:
         QVERIFY(reaches(learn, 1));
         {
             Answer cancel(QMessageBox::Cancel);
-            QTest::mouseClick(control<QPushButton>(learn, "close"), Qt::LeftButton);
-            QVERIFY(learn->isVisible());
+            QVERIFY(!shown.window.close());
             QVERIFY(cancel.asked().startsWith("Save the "));
             QCOMPARE(learn->run()->state(), TrainingRun::State::running);
             QVERIFY(reaches(learn, learn->run()->updates() + 1));  // it continues
-        }
-        {
-            Answer cancel(QMessageBox::Cancel);
-            QVERIFY(!shown.window.close());  // which would also stop it
-            QVERIFY(!cancel.asked().isEmpty());
         }
         click(learn, "start");
         QVERIFY(ends(learn));
@@ -409,26 +427,13 @@ private Q_SLOTS:
         }
         QVERIFY(learn->hasPolicy());  // it is kept
 
-        learn = openLearn(shown);
-        type(learn, "updates", static_cast<int>(learn->run()->updates()) + 1);
-        click(learn, "start");
-        QVERIFY(ends(learn));
-        {
-            Answer discard(QMessageBox::Discard);
-            QVERIFY(learn->close());
-            QVERIFY(!discard.asked().isEmpty());
-            QVERIFY(!learn->hasPolicy());
-        }
-
         // A running training is not waited for.
         learn = openLearn(shown);
         trainOnOpen(learn, 1'000'000);
-        QVERIFY(reaches(learn, 1));
+        QVERIFY(reaches(learn, learn->run()->updates() + 1));
         Answer discard(QMessageBox::Discard);
-        QVERIFY(learn->close());
+        QVERIFY(shown.window.close());
         QVERIFY(!discard.asked().isEmpty());
-        QVERIFY(learn->run() == nullptr && !learn->hasPolicy());
-        QVERIFY(!shown.action("Predict with the policy of the training window")->isEnabled());
     }
 
     void whatIsSavedIsThePolicyAtTheConfirmation() {
@@ -464,7 +469,7 @@ private Q_SLOTS:
             held = learn->run()->updates();
             question->button(QMessageBox::Discard)->click();
         });
-        QVERIFY(learn->close());
+        QVERIFY(shown.window.close());
         QVERIFY2(asked.contains(QString("(%L1 updates)").arg(held)),
                  qPrintable(QString("%1, held at %2").arg(asked).arg(held)));
     }

@@ -109,6 +109,9 @@ private Q_SLOTS:
         QAction* beside = shown.action("A beside the screen");
         QVERIFY(!beside->isEnabled());
         const double before_s = shown.stepTime();
+        shown.window.resize(1400, 900);  // with room for all panels, so that none pushes the graph
+        for (int i = 0; i < 5; ++i) QTest::qWait(20);
+        QVERIFY(shown.waitUntilIdle());
         const QImage graphBefore = shown.window.graphView()->grab().toImage();
         pinAndMove(shown, shown.deviceOf("branch1") == 2 ? 1 : 2);
         QVERIFY(beside->isEnabled());

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What is round the views: the toolbars, the panels' sizes and shortcuts, the command palette.
+#include <algorithm>
+
+#include <QAbstractButton>
 #include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTabBar>
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
@@ -17,11 +22,13 @@
 #include "app/window/fuzzy.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/settings.hpp"
+#include "core/io/shipped.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/runs_view.hpp"
 #include "widgets/start_page.hpp"
+#include "widgets/timeline_view.hpp"
 
 using namespace placewright;
 using namespace placewright::test;
@@ -76,6 +83,29 @@ void run(Shown& shown, const QString& typed) {
     QTest::keyClicks(field(palette), typed);
     QTest::keyClick(field(palette), Qt::Key_Return);
     QTRY_VERIFY(palette.isNull());
+}
+
+/// Texts of visible labels, buttons and tabs that have less room than they need.
+QStringList cutOff(const QWidget& window) {
+    QStringList cut;
+    for (const QLabel* label : window.findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->wordWrap() || label->visibleRegion().isEmpty()) continue;
+        if (label->sizeHint().width() > label->width()) cut << label->text();
+    }
+    for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+        if (!button->isVisible() || button->text().isEmpty() || button->visibleRegion().isEmpty()) continue;
+        const auto* tool = qobject_cast<const QToolButton*>(button);
+        if (tool != nullptr && (tool->toolButtonStyle() == Qt::ToolButtonIconOnly ||
+                                tool->objectName() == QStringLiteral("simulationButton")))
+            continue;  // shows no text, or as much of it as fits
+        if (button->sizeHint().width() > button->width()) cut << button->text();
+    }
+    for (const QTabBar* tabs : window.findChildren<QTabBar*>()) {
+        if (tabs->isVisible() && tabs->count() > 0 &&
+            tabs->tabRect(tabs->count() - 1).right() > tabs->width())
+            cut << tabs->tabText(tabs->count() - 1);
+    }
+    return cut;
 }
 
 }  // namespace
@@ -172,13 +202,53 @@ private Q_SLOTS:
                 if (bar->orientation() == Qt::Horizontal) QVERIFY2(!bar->isVisible(), qPrintable(name));
             }
         }
-        // All devices and what is said of their channels.
+        const QStringList cut = cutOff(shown.window);
+        QVERIFY2(cut.isEmpty(), qPrintable(cut.join(QStringLiteral(", "))));
+        // All devices; their channels too, where the window is high enough.
         const auto* devices = shown.window.devicePanel();
-        const auto* scrolled =
-            qobject_cast<const QScrollArea*>(dock(shown, "devicesDock")->widget())->verticalScrollBar();
-        QVERIFY2(scrolled->maximum() == 0, qPrintable(QString::number(devices->height())));
+        const auto* scrolled = qobject_cast<const QScrollArea*>(dock(shown, "devicesDock")->widget());
+        const double last = devices->deviceRect(4).bottom();
+        QVERIFY2(last <= scrolled->viewport()->height(), qPrintable(QString::number(last)));
+        if (size.height() >= 900) QCOMPARE(scrolled->verticalScrollBar()->maximum(), 0);
         for (const char* name : {"runsDock", "curveDock"})
             QVERIFY2(dock(shown, name)->height() > shown.window.height() / 3, name);
+    }
+
+    void theTimelineShowsAllDevicesOfAServerAtFirst() {
+        Shown shown;
+        settle(shown, {1400, 900});
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), "8x-a100-nvlink"));
+        settle(shown, {1400, 900});
+        const auto* timeline = shown.window.timelineView();
+        for (DeviceId device = 0; device < 9; ++device) {
+            const QRect row = timeline->laneRect(device).toRect();
+            QVERIFY2(row.height() >= timeline->fontMetrics().height() && timeline->rect().contains(row),
+                     qPrintable(QString::number(device)));
+        }
+    }
+
+    void theWholeNetworkFillsThePaneAtFirst_data() {
+        QTest::addColumn<QString>("network");
+        for (const char* name : {"alexnet", "inception_v3", "gpt2", "resnet200"})
+            QTest::newRow(name) << QString::fromLatin1(name);
+    }
+    void theWholeNetworkFillsThePaneAtFirst() {
+        QFETCH(const QString, network);
+        const auto shipped = shipped_networks();
+        const auto file = std::ranges::find(shipped, network.toStdString(), &ShippedFile::name);
+        QVERIFY(file != shipped.end());
+        Shown shown;
+        settle(shown, {1400, 900});
+        QVERIFY(shown.open(QString::fromStdString(file->file.string()), "4x-v100-nvlink"));
+        settle(shown, {1400, 900});
+        const GraphView* graph = shown.window.graphView();
+        const auto shareOf = [&] {
+            const QSizeF whole = graph->wholeSize(), room = graph->roomForWhole();
+            return std::min(whole.width() / whole.height() / (room.width() / room.height()),
+                            room.width() / room.height() / (whole.width() / whole.height()));
+        };
+        QVERIFY(graph->isFitted());
+        QTRY_VERIFY2(shareOf() > 0.5, qPrintable(QString::number(shareOf())));
     }
 
     void panelsAreReachedByKeys() {
@@ -210,7 +280,7 @@ private Q_SLOTS:
         }
         // A closed panel comes back.
         dock(shown, "selectionDock")->close();
-        QTest::keyClick(&shown.window, Qt::Key_2, Qt::AltModifier);
+        QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);
         QVERIFY(panelVisible(shown, "selectionDock"));
     }
 

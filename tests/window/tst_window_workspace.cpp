@@ -125,7 +125,7 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         const auto evaluations = shown.document.runs().front()->progress().evaluations;
         QTest::qWait(1);
-        shown.action("Continue the selected search")->trigger();
+        shown.action("Resume the selected search")->trigger();
         QTRY_COMPARE(shown.document.runs().size(), std::size_t{2});
         QTRY_VERIFY_WITH_TIMEOUT(shown.document.runs().back()->progress().evaluations > evaluations, 20'000);
         shown.document.cancelRun(shown.document.runs().back()->id());

@@ -92,6 +92,7 @@ SearchOptionsDialog::SearchOptionsDialog(const AlgorithmInfo& algorithm, const O
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel |
                                          QDialogButtonBox::RestoreDefaults);
     buttons->button(QDialogButtonBox::RestoreDefaults)->setObjectName(QStringLiteral("resetOptions"));
+    buttons->button(QDialogButtonBox::RestoreDefaults)->setText(tr("&Reset to defaults"));
     layout->addWidget(buttons);
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);

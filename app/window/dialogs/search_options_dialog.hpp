@@ -14,7 +14,7 @@ class QFormLayout;
 namespace placewright {
 
 /// A form made from an algorithm's option schema: one control per option with its range, default and help.
-/// Presets set several options at once; "Restore Defaults" resets all.
+/// Presets set several options at once; "Reset to defaults" resets all.
 class SearchOptionsDialog : public QDialog {
     Q_OBJECT
 public:

@@ -27,6 +27,7 @@
 #include "core/algorithms.hpp"
 #include "core/graph/families.hpp"
 #include "core/io/state/policy_file.hpp"
+#include "widgets/icons.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -226,7 +227,7 @@ QWidget* LearnWindow::makePolicyRow() {
     }
     m_policyOptions = new QToolButton;
     m_policyOptions->setObjectName(QStringLiteral("policyOptions"));
-    m_policyOptions->setText(tr("…"));
+    m_policyOptions->setIcon(lineIcon(QStringLiteral("sliders-horizontal")));
     m_policyOptions->setAccessibleName(tr("Options of the policy"));
     m_policyOptions->setToolTip(tr("Options of the policy and of its training"));
     connect(m_policyOptions, &QToolButton::clicked, this, &LearnWindow::editOptions);

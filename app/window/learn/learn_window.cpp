@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <QCloseEvent>
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -252,18 +251,19 @@ void LearnWindow::drop() {
 }
 
 bool LearnWindow::mayDrop() {
-    if (!hasPolicy() || m_run->updates() == m_savedUpdates) return true;
+    if (!hasUnsavedPolicy()) return true;
     // Paused, so that the saved policy is the latest one.
     const bool held = isRunning() && !m_run->isPaused();
     if (held) m_run->setPaused(true);
     QMessageBox question(QMessageBox::Question, tr("Save policy"), {},
-                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel,
+                         isVisible() ? this : parentWidget());
     const auto describe = [&] {
         question.setText(tr("Save the %1 policy (%L2 updates)?")
                              .arg(toQString(m_run->request().policy->title))
                              .arg(m_run->updates()));
         question.setInformativeText(isRunning()
-                                        ? tr("Closing stops the training; an unsaved policy will be lost.")
+                                        ? tr("This stops the training; an unsaved policy will be lost.")
                                         : tr("Otherwise it will be lost."));
     };
     describe();
@@ -277,17 +277,33 @@ bool LearnWindow::mayDrop() {
     return false;
 }
 
-void LearnWindow::closeEvent(QCloseEvent* event) {
-    if (!mayDrop()) return event->ignore();
-    m_testLane.cancel();
-    m_optimizeLane.cancel();
-    showTest();
-    // A saved policy stays available after closing.
-    if (isRunning() || (hasPolicy() && m_run->updates() != m_savedUpdates)) drop();
-    event->accept();
+QString LearnWindow::progressText() const {
+    if (isRunning() && !m_run->curriculum()) return tr("Training: preparing networks");
+    if (isRunning()) {
+        const QString updates = tr("update %L1 of %L2").arg(m_run->updates()).arg(m_run->request().updates);
+        return m_run->isPaused() ? tr("Training paused: %1").arg(updates) : tr("Training: %1").arg(updates);
+    }
+    if (m_testLane.busy() || m_optimizeLane.busy()) return tr("Testing the policy");
+    if (hasUnsavedPolicy()) return tr("Policy not saved: %L1 updates").arg(m_run->updates());
+    return {};
+}
+
+bool LearnWindow::hasUnsavedPolicy() const {
+    return hasPolicy() && m_run->updates() != m_savedUpdates;
+}
+
+void LearnWindow::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    Q_EMIT stateChanged();
+}
+
+void LearnWindow::hideEvent(QHideEvent* event) {
+    QWidget::hideEvent(event);
+    Q_EMIT stateChanged();
 }
 
 void LearnWindow::showProgress() {
+    Q_EMIT stateChanged();
     const bool running = isRunning();
     const bool loading = running && !m_run->curriculum();
     m_progress->setVisible(running);
@@ -426,6 +442,7 @@ CdfData LearnWindow::cdf() const {
 }
 
 void LearnWindow::showTest() {
+    Q_EMIT stateChanged();
     m_cdf->setData(cdf());
     const std::size_t networks = m_run && m_run->curriculum() ? m_run->curriculum()->test.size() : 0;
     const bool testing = m_testLane.busy(), optimizing = m_optimizeLane.busy();

@@ -49,6 +49,8 @@ public:
     CdfData cdf() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
     bool mayDrop();
+    /// What goes on, or that the policy is in no file; empty if neither.
+    QString progressText() const;
     /// Reads a policy file on another thread and fills the form with the settings that it records, to resume
     /// its training. Reports errors of the file in a dialog.
     void resume(const QString& file);
@@ -62,9 +64,12 @@ Q_SIGNALS:
     /// hasPolicy() has changed.
     void policyChanged();
     void predictionWanted();
+    /// progressText() or isVisible() may have changed.
+    void stateChanged();
 
 protected:
-    void closeEvent(QCloseEvent*) override;
+    void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
 
 private:
     QWidget* makeForm();
@@ -78,6 +83,7 @@ private:
     TrainingRequest request() const;
     const PolicyInfo& chosenPolicy() const;
     bool isRunning() const { return m_run && m_run->state() == TrainingRun::State::running; }
+    bool hasUnsavedPolicy() const;
     /// Opens the dialog with the options of the chosen policy.
     void editOptions();
     void chooseFolder();

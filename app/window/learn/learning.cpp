@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QFileDialog>
+#include <QToolButton>
 
 #include "app/window/document.hpp"
 #include "app/window/learn/learn_window.hpp"
@@ -14,9 +15,15 @@ Learning::Learning(Document* document, std::map<std::string, OptionValues>& opti
                    QWidget* parent)
     : QObject(parent), m_document(document), m_options(options), m_gallery(gallery), m_parent(parent) {
     connect(document, &Document::problemChanged, this, &Learning::showAction);
+    m_back = new QToolButton(parent);
+    m_back->setObjectName(QStringLiteral("toLearning"));
+    m_back->setToolTip(tr("Open the training window, which goes on (Ctrl+Shift+L)"));
+    m_back->hide();
+    connect(m_back, &QToolButton::clicked, this, &Learning::train);
 }
 
 Learning::~Learning() {
+    if (m_window != nullptr) m_window->disconnect(this);
     delete m_window;
 }
 
@@ -30,11 +37,18 @@ void Learning::showAction() {
         m_predictTrained->setEnabled(m_document->isOpen() && m_window != nullptr && m_window->hasPolicy());
 }
 
+void Learning::showBack() {
+    const QString text = m_window->progressText();
+    m_back->setText(text);
+    m_back->setVisible(!text.isEmpty() && !m_window->isVisible());
+}
+
 void Learning::train() {
     if (m_window == nullptr) {
         m_window = new LearnWindow(m_document, m_options, m_gallery, m_parent);
         connect(m_window, &LearnWindow::policyChanged, this, &Learning::showAction);
         connect(m_window, &LearnWindow::predictionWanted, this, &Learning::predictTrained);
+        connect(m_window, &LearnWindow::stateChanged, this, &Learning::showBack);
     }
     m_window->show();
     m_window->raise();

@@ -13,6 +13,7 @@
 #include "core/io/state/policy_file.hpp"
 
 class QAction;
+class QToolButton;
 class QWidget;
 
 namespace placewright {
@@ -34,6 +35,8 @@ public:
     /// one.
     void setTrainedAction(QAction* action);
     LearnWindow* window() const { return m_window; }
+    /// Says what goes on while its window is closed, and opens it; for a status bar.
+    QToolButton* back() const { return m_back; }
     /// Whether its window trains or tests a policy.
     bool isWorking() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
@@ -54,6 +57,7 @@ public:
 
 private:
     void showAction();
+    void showBack();
     void predictBy(std::function<std::shared_ptr<const PolicyFile>()> read);
 
     Document* m_document;
@@ -62,6 +66,7 @@ private:
     QWidget* m_parent;
     LearnWindow* m_window = nullptr;  ///< null until it is opened first
     QAction* m_predictTrained = nullptr;
+    QToolButton* m_back = nullptr;
 
     Background::Lane m_lane;
     Background m_background{1};  ///< last: its destructor waits for the work in the lane

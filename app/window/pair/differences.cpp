@@ -149,7 +149,7 @@ QString changePercentText(double a, double b) {
     if (std::isnan(a) || std::isnan(b) || a <= 0 || a == b) return {};
     const double percent = (b / a - 1) * 100;
     return (percent > 0 ? QStringLiteral("+") : QStringLiteral("−")) +
-           QStringLiteral("%L1 %").arg(std::abs(percent), 0, 'f', 1);
+           QStringLiteral("%L1 %").arg(std::abs(percent), 0, 'f', std::abs(percent) < 0.05 ? 2 : 1);
 }
 
 }  // namespace placewright
