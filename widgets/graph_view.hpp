@@ -50,6 +50,9 @@ public:
     /// is dimmed.
     void setHighlighted(const std::optional<OpList>& ops);
 
+    /// Ops that are drawn with a padlock: no search moves them.
+    void setPinned(const OpList& ops);
+
     /// Ops that are outlined, as they differ from another placement; none: no op is.
     void setMarked(const OpList& ops);
 
@@ -198,6 +201,8 @@ private:
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
     void paintLayerNames(QPainter& painter, const QTransform& view) const;
+    void paintPadlocks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                       const Detail& detail) const;
     void paintMarked(QPainter& painter, double nodeHeight) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
@@ -220,6 +225,7 @@ private:
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed
     OpList m_marked;
+    OpList m_pinned;
     QTransform m_view;
     Fit m_fit = Fit::whole;
     QString m_emptyText;

@@ -59,6 +59,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::compare, "scale"},
     {ActionId::experiment, "flask-conical"},
     {ActionId::copyNames, "copy"},
+    {ActionId::pinHere, "lock"},
     {ActionId::selectKind, "mouse-pointer-click"},
     {ActionId::viewBack, "arrow-left"},
     {ActionId::viewForward, "arrow-right"},
@@ -78,7 +79,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
 constexpr IconOf<MenuId> kMenuIcons[]{
     {MenuId::recent, "history"},          {MenuId::bundled, "boxes"},        {MenuId::exports, "share"},
     {MenuId::moveTo, "arrow-right-left"}, {MenuId::goTo, "panels-top-left"}, {MenuId::theme, "sun-moon"},
-    {MenuId::measured, "timer"},
+    {MenuId::measured, "timer"},          {MenuId::constraints, "lock"},     {MenuId::pinTo, "lock"},
 };
 
 }  // namespace
