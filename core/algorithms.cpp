@@ -7,6 +7,7 @@
 #include "core/algorithm_texts.hpp"
 #include "core/learn/policies.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/obeying_optimizer.hpp"
 
 namespace placewright {
 
@@ -41,6 +42,7 @@ std::span<const AlgorithmInfo> algorithms() {
             post_algorithm(),
         };
         for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
+        for (AlgorithmInfo& info : all) info.make = obeying_rules(std::move(info.make));
         return with_texts(std::move(all));
     }();
     return list;

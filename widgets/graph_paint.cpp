@@ -441,7 +441,36 @@ void GraphView::paintLayer(QPainter& painter, const QTransform& view, const QRec
     paintEdges(painter, view, area, detail);
     paintNodes(painter, view, nodes, detail);
     if (detail.labels) paintLabels(painter, view, nodes, detail);
+    if (detail.rounded && !m_pinned.empty()) paintPadlocks(painter, view, nodes, detail);
     paintLayerNames(painter, view);
+}
+
+/// Hangs a padlock on the upper right corner of each node with a pinned op, where it hides no label.
+void GraphView::paintPadlocks(QPainter& painter, const QTransform& view,
+                              const std::vector<std::uint32_t>& nodes, const Detail& detail) const {
+    const std::vector<bool> pinned = nodesOf(m_pinned);
+    const double size = std::clamp(0.34 * detail.scale * m_scene->nodes.front().rect.height(), 6.0, 16.0);
+    const QColor ink = palette().color(QPalette::Text), base = palette().color(QPalette::Base);
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const std::uint32_t node : nodes) {
+        if (!pinned[node]) continue;
+        const QPointF corner = rectInView(node, view).topRight();
+        const QRectF body(corner.x() - 0.7 * size, corner.y() - 0.15 * size, size, 0.7 * size);
+        const QRectF shackle(body.center().x() - 0.28 * size, body.top() - 0.42 * size, 0.56 * size,
+                             0.84 * size);
+        QPainterPath path;
+        path.arcMoveTo(shackle, 0);
+        path.arcTo(shackle, 0, 180);
+        painter.setBrush(Qt::NoBrush);
+        // A rim in the background colour keeps it visible on any node colour.
+        for (const auto& [color, width] : {std::pair(base, 0.38), std::pair(ink, 0.14)}) {
+            painter.setPen(QPen(color, width * size));
+            painter.drawPath(path);
+        }
+        painter.setPen(QPen(base, 0.12 * size));
+        painter.setBrush(ink);
+        painter.drawRoundedRect(body, 0.14 * size, 0.14 * size);
+    }
 }
 
 void GraphView::updateLayer() {

@@ -162,6 +162,12 @@ void GraphView::setHighlighted(const std::optional<OpList>& ops) {
     redraw();
 }
 
+void GraphView::setPinned(const OpList& ops) {
+    if (ops == m_pinned) return;
+    m_pinned = ops;
+    redraw();
+}
+
 void GraphView::setMarked(const OpList& ops) {
     if (ops == m_marked) return;
     m_marked = ops;

@@ -54,6 +54,9 @@ public:
     /// is dimmed.
     void setHighlighted(const std::optional<OpList>& ops);
 
+    /// Ops that are drawn with a padlock: no search moves them.
+    void setPinned(const OpList& ops);
+
     /// Ops that are outlined, as they differ from another placement; none: no op is.
     void setMarked(const OpList& ops);
 
@@ -209,6 +212,8 @@ private:
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
     void paintLayerNames(QPainter& painter, const QTransform& view) const;
+    void paintPadlocks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                       const Detail& detail) const;
     void paintMarked(QPainter& painter, double nodeHeight) const;
     void paintLegend(QPainter& painter, const QTransform& view, const QRectF& area, bool whole) const;
     void paintMarks(QPainter& painter) const;
@@ -234,6 +239,7 @@ private:
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed
     OpList m_marked;
+    OpList m_pinned;
     QTransform m_view;
     Fit m_fit = Fit::whole;
     QString m_emptyText;

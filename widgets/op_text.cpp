@@ -8,6 +8,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "core/graph/constrained_ops.hpp"
 #include "core/graph/scope_tree.hpp"
 #include "widgets/quantities.hpp"
 
@@ -237,6 +238,11 @@ private:
             }
         }
         html += QStringLiteral("</table>");
+        for (const Constraint& rule : m_problem.constraints.rules) {
+            if (is_about(rule, graph().op(op)))
+                html +=
+                    QStringLiteral("<p>%1</p>").arg(tr("Constraint: %1").arg(escaped(constraint_text(rule))));
+        }
         const auto& group = m_problem.grouping.members[m_problem.grouping.group_of[op]];
         const auto together = std::ranges::count_if(group, [&](OpId member) {
             return graph().op(member).forward_op == kInvalidOp && !graph().op(member).autocast;

@@ -16,6 +16,7 @@
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
+#include "core/io/placements/constraints_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/pytorch/example_input.hpp"
 #include "core/io/pytorch/torchscript.hpp"
@@ -245,6 +246,10 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("FILE");
     shards.add_to(command);
     grouping.add_to(command);
+    command
+        .add_option("--constraints", constraints, "Rules: pin ops or modules, keep them together or apart")
+        ->check(usage::path())
+        ->type_name("FILE");
     command.add_flag("--json", json, "Print one JSON object");
 }
 
@@ -364,6 +369,7 @@ JobOptions JobArguments::options() const {
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
     options.problem.grouping = grouping.options();
+    if (!constraints.empty()) options.problem.constraints = read_constraints(constraints);
     options.problem.memory = *memory_model_from(memory);
     options.objective = find_objective(objective);
     options.penalty.rule = *memory_rule_from(memory_rule);
@@ -390,7 +396,7 @@ NetworkFile JobArguments::read() const {
 }
 
 std::vector<std::string> JobArguments::inputs() const {
-    std::vector<std::string> files{network, machine, parameters, profile};
+    std::vector<std::string> files{network, machine, parameters, profile, constraints};
     for (const std::string* list : {&network, &machine}) {
         for (std::string& name : usage::split(*list)) files.push_back(std::move(name));
     }

@@ -88,6 +88,7 @@ struct JobArguments {
     std::string parameters;          ///< file with the sizes of the parameters
     std::vector<std::string> times;  ///< TRACE or TRACE=MODEL
     std::string profile;             ///< archive of measured times
+    std::string constraints;         ///< file with rules for placements
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;

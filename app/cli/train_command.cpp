@@ -446,6 +446,8 @@ void TrainArguments::add_to(CLI::App& command) {
     command.remove_option(command.get_option("GRAPH"));
     command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
         ->check(usage::path());
+    // Policies learn no rules; predict and optimize obey them.
+    command.remove_option(command.get_option("--constraints"));
     command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
     group_ = command.get_option("--group");
     command.get_option("--group")->description("Grouping of ops, see below; for families: merge");

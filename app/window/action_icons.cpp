@@ -64,6 +64,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::compare, "scale"},
     {ActionId::experiment, "flask-conical"},
     {ActionId::copyNames, "copy"},
+    {ActionId::pinHere, "lock"},
     {ActionId::selectKind, "mouse-pointer-click"},
     {ActionId::selectModule, "package"},
     {ActionId::viewBack, "arrow-left"},
@@ -93,6 +94,7 @@ constexpr IconOf<MenuId> kMenuIcons[]{
     {MenuId::measured, "timer"},       {MenuId::modules, "package"},
     {MenuId::direction, "move-right"},
     {MenuId::colors, "layers"},
+    {MenuId::constraints, "lock"},     {MenuId::pinTo, "lock"},
 };
 
 }  // namespace

@@ -23,6 +23,8 @@ enum class MenuId {
     exports,
     edit,
     moveTo,
+    constraints,
+    pinTo,
     view,
     direction,
     colors,
@@ -65,6 +67,11 @@ enum class ActionId {
     selectKind,
     selectModule,  ///< all ops of the innermost modules of the selected ops
     copyNames,
+    pinHere,  ///< pins the selected ops to their devices
+    keepTogether,
+    keepApart,
+    removeConstraints,  ///< those of the selected ops
+    constraints,        ///< lists all
     fit,
     directionAuto,
     directionRight,

@@ -95,6 +95,7 @@ CalibrationRequest calibrationOf(const Document& document) {
     request.machine = document.job().machine;
     request.problem = document.options().problem;
     request.problem.grouping = {};
+    request.problem.constraints = {};
     // Ops are measured as they are run: without recomputation, one batch a step.
     request.problem.recomputation = Recomputation::none;
     request.problem.accumulate_gradients = false;

@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QUndoCommand>
 
+#include "app/window/constraint_edits.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/job/untimed_ops.hpp"
@@ -205,6 +206,12 @@ void Document::setOptions(const JobOptions& options) {
     load(std::move(request));
 }
 
+void Document::setConstraints(const Constraints& constraints) {
+    JobOptions options = unfinished().options.value_or(this->options());
+    options.problem.constraints = constraints;
+    setOptions(options);
+}
+
 void Document::load(LoadRequest request) {
     // What is asked for later wins over edits that are under way.
     m_machineLane.cancel();
@@ -352,10 +359,12 @@ void Document::adoptChange(const Reading& reading) {
     QStringList notes;
     const bool reloaded = reading.scenario->graphFingerprint != m_scenario->graphFingerprint &&
                           reading.scenario->options == options();
+    const bool constrains = next.problem->constraints != problem()->constraints;
     const QString title = reloaded ? tr("Reload %1").arg(QFileInfo(networkFile()).fileName())
                           : reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
-                              : tr("Change simulation");
+                          : constrains ? tr("Change constraints")
+                                       : tr("Change simulation");
     if (reading.scenario->options.supplements != options().supplements) {
         for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
     }
@@ -368,8 +377,10 @@ void Document::adoptChange(const Reading& reading) {
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
                      .arg(earlier == 1 ? tr("1 run") : tr("%L1 runs").arg(earlier));
     if (found && found->moved > 0) {
-        notes << tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.")
-                     .arg(opsText(found->moved));
+        const QString moved = constrains
+                                  ? tr("%1 moved, as the constraints say; Ctrl+Z undoes this.")
+                                  : tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.");
+        notes << moved.arg(opsText(found->moved));
     } else if (!found) {
         notes << tr("%1 cannot hold this placement (missing device or unsupported op). All ops were moved to "
                     "one device. Ctrl+Z undoes this.")
@@ -585,15 +596,27 @@ void Document::moveOps(const OpList& ops, DeviceId device) {
     if (!isOpen() || ops.empty() || device >= problem()->devices) return;
     Placement moved = m_placement;
     std::size_t refused = 0;
+    std::string rule;
     for (const GroupId group : groupsOf(*problem(), ops)) {
         if (mayHold(*problem(), group, device)) {
             moved[group] = device;
         } else {
             ++refused;
+            if (rule.empty()) rule = pinAgainst(*problem(), group, device);
         }
     }
     const QString name = QString::fromStdString(problem()->machine->device(device).name);
-    if (refused > 0) {
+    if (const std::string broken = broken_rule(*problem(), moved); !broken.empty()) {
+        Q_EMIT message(true, tr("Nothing was moved to %1, against the constraint: %2. Remove it in Edit ▸ "
+                                "Constraints.")
+                                 .arg(name, QString::fromStdString(broken)));
+        return;
+    }
+    if (!rule.empty()) {
+        Q_EMIT message(true, tr("%1 not moved to %2, against the constraint: %3. Remove it in Edit ▸ "
+                                "Constraints.")
+                                 .arg(opsText(refused), name, QString::fromStdString(rule)));
+    } else if (refused > 0) {
         Q_EMIT message(true, tr("%1 not moved to %2: the network file does not allow this device for them.")
                                  .arg(opsText(refused), name));
     }

@@ -132,6 +132,12 @@ public:
     /// devices still exist. Fields that the supplements leave open are filled in; supplements belong to this
     /// network alone, the next network has none.
     void setOptions(const JobOptions& options);
+    /// Changes the rules that every placement obeys, as setOptions().
+    void setConstraints(const Constraints& constraints);
+    /// The rules in use, or those of a change that is under way.
+    Constraints latestConstraints() const {
+        return unfinished().options.value_or(options()).problem.constraints;
+    }
     /// Requests a preview of these options; only the latest request is answered, by optionsPreviewed().
     void previewOptions(const JobOptions& options);
     void cancelOptionsPreview() { m_optionsLane.cancel(); }

@@ -38,6 +38,7 @@ DropPreviews DropTrials::previews(const Job& job, const Placement& placement,
             if (!std::ranges::all_of(groups, mayHold)) continue;
             Placement moved = placement;
             for (const GroupId group : groups) moved[group] = device;
+            if (!broken_rule(problem, moved).empty()) continue;
             const Assessment after = assessment_of(moved);
             previews[device] = {.possible = true,
                                 .fits = after.score.fits,

@@ -179,6 +179,7 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
     if (!next.options.supplements.times.empty() && next.options.profile.empty())
         next.options.problem.cost.model = ProblemOptions().cost.model;
     next.options.supplements = {};
+    next.options.problem.constraints = {};
     if (wanted.file.isEmpty()) {
         next.job.machine = std::make_shared<const Machine>(find_machine(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};

@@ -274,6 +274,7 @@ void MainWindow::makeActions() {
     auto* moves = new MoveMenu(m_document.get(), moveTo);
     connect(moves, &MoveMenu::moveRequested, this,
             [this](DeviceId device) { m_document->moveOps(m_document->selection(), device); });
+    connect(m_actions->menu(MenuId::pinTo), &QMenu::aboutToShow, this, &MainWindow::fillPinMenu);
     auto* layouts = new QActionGroup(this);
     for (const ActionId id : {ActionId::measuredBelow, ActionId::measuredOverlay, ActionId::measuredOff})
         layouts->addAction(action(id));
@@ -302,13 +303,14 @@ void MainWindow::makeActions() {
         line->setSeparator(true);
         return line;
     };
-    m_graph->addActions({moveTo->menuAction(), separator(), action(ActionId::zoomToSelection),
+    QAction* const constraints = m_actions->menu(MenuId::constraints)->menuAction();
+    m_graph->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
                          action(ActionId::selectKind), action(ActionId::selectModule), separator(),
                          action(ActionId::openModule), action(ActionId::closeModule), separator(),
                          action(ActionId::copyNames), action(ActionId::pathColour)});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_devices->addActions(
-        {moveTo->menuAction(), separator(), action(ActionId::zoomToSelection), action(ActionId::copyNames)});
+    m_devices->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
+                           action(ActionId::copyNames)});
     m_devices->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_actions->menu(MenuId::panels)->addActions(m_panels->toggles());
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
@@ -407,6 +409,7 @@ void MainWindow::connectDocument() {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
         m_graph->setSelection(m_document->selection());
+        showPadlocks();
         m_finder->mark();
         showWhy();
     });

@@ -211,6 +211,18 @@ private:
     void measureBest(int run = 0);
     void openProfile();
     void openCalibration();
+    // In main_window_constraints.cpp.
+    /// What is selected, as members of a rule; none, with this message, if these are fewer than `least`.
+    std::vector<Constraint::Member> selectedMembers(std::size_t least, const QString& otherwise);
+    void pinHere();
+    void fillPinMenu();
+    void addRule(Constraint::Rule rule, const QString& otherwise);
+    void keepTogether();
+    void keepApart();
+    void removeConstraints();
+    void openConstraints();
+    /// Marks the pinned ops in the graph.
+    void showPadlocks();
     // In machine/main_window_machine.cpp.
     void openMachineEditor();
     void showWhatIf();

@@ -110,6 +110,7 @@ void MainWindow::showProblem() {
     } else {
         m_graph->setScene(nullptr, nullptr);
     }
+    showPadlocks();
     m_finder->reset();
     m_history->clear();
     m_timeline->setData(nullptr);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kSwatch = 12;  // pixels
 
-/// A device's name in a menu, in which "&" would mark a key.
+}  // namespace
+
 QString menuText(QString name) {
     return name.replace(QLatin1Char('&'), QLatin1String("&&"));
 }
@@ -22,8 +23,6 @@ QIcon swatchOf(const Machine& machine, DeviceId device) {
     pixmap.fill(deviceColor(machine, device));
     return pixmap;
 }
-
-}  // namespace
 
 MoveMenu::MoveMenu(Document* document, QMenu* menu) : QObject(menu), m_document(document), m_menu(menu) {
     connect(m_menu, &QMenu::aboutToShow, this, &MoveMenu::fill);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <QIcon>
 #include <QObject>
 
 #include "app/window/document.hpp"
@@ -8,6 +9,11 @@
 class QMenu;
 
 namespace placewright {
+
+/// A device's name in a menu, in which "&" would mark a key.
+QString menuText(QString name);
+/// A square in the colour of the device.
+QIcon swatchOf(const Machine& machine, DeviceId device);
 
 /// Lists the devices in a menu, each with what moving the selected ops there would give.
 class MoveMenu : public QObject {

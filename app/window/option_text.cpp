@@ -242,6 +242,9 @@ QStringList changedOptions(const JobOptions& options) {
         changes << OptionsText::tr("%1 penalty")
                        .arg(memoryRuleTitle(options.penalty.rule).section(QLatin1Char(':'), 0, 0));
     if (problem.grouping.rule != GroupingRule::none) changes << groupingText(problem.grouping);
+    if (const std::size_t rules = problem.constraints.rules.size(); rules > 0)
+        changes << (rules == 1 ? OptionsText::tr("1 constraint")
+                               : OptionsText::tr("%1 constraints").arg(rules));
     if (problem.crossing) changes << crossingTitle(*problem.crossing);
     if (problem.cost.compute_efficiency)
         changes << OptionsText::tr("computing at %1").arg(percentText(*problem.cost.compute_efficiency));

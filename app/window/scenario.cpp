@@ -2,6 +2,7 @@
 #include "app/window/scenario.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -75,11 +76,24 @@ std::optional<Carried> carried(const Placement& placement, const Problem& from, 
             if (mayHold(to, group, *device)) devices.push_back(*device);
         }
         if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;
-        if (devices.empty()) return {};
+        if (devices.empty()) {
+            // The rules that are new say where these ops go; all others stay.
+            if (from.constraints == to.constraints) return {};
+            result.moved += own.size();
+            continue;
+        }
         const DeviceId most =
             *std::ranges::max_element(devices, {}, [&](DeviceId device) { return ops_on[device]; });
         result.placement[group] = most;
         result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
+    }
+    const Placement before = std::exchange(result.placement, obeying(to, result.placement));
+    for (GroupId group = 0; group < to.groups; ++group) {
+        if (before[group] != result.placement[group])
+            result.moved +=
+                static_cast<std::size_t>(std::ranges::count_if(to.grouping.members[group], [&](OpId op) {
+                    return to.graph->op(op).forward_op == kInvalidOp && !to.graph->op(op).autocast;
+                }));
     }
     return result;
 }

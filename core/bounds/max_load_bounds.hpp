@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/bounds/apart_rows.hpp"
 #include "core/bounds/integer_program.hpp"
 #include "core/bounds/load_model.hpp"
 
@@ -51,6 +52,9 @@ public:
     /// Groups that would bring a device above `cutoff_s` (infinity if no placement is known) may not be on
     /// it.
     LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s);
+
+    /// Adds the rules of the model's problem that keep groups apart.
+    void keep_apart(const Problem& problem) { add_apart_rows(program_, problem, choices_); }
 
     const IntegerProgram& program() const { return program_; }
     /// Seconds per unit of the program's value.

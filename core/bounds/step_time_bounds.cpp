@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/infinity.hpp"
+#include "core/bounds/apart_rows.hpp"
 #include "core/bounds/backbone.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/sim/op_loads.hpp"
@@ -270,6 +271,7 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
         program_.begin_row(1, 1);
         for (const auto& choice : choices_[group]) program_.add(choice.second, 1);
     }
+    add_apart_rows(program_, problem, choices_);
 
     std::vector<DevicePart> parts{DevicePart::share};
     if (!problem.op_share.empty()) parts.push_back(DevicePart::stream);

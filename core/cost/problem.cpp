@@ -9,6 +9,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
+#include "core/cost/applied_constraints.hpp"
 #include "core/cost/device_time.hpp"
 #include "core/cost/profile_archive.hpp"
 #include "core/graph/kinds.hpp"
@@ -360,43 +361,6 @@ void fill_routes(Problem& problem, const Machine& machine) {
     }
 }
 
-/// [op][device]: whether the op may be placed on the device; an empty list allows all devices.
-std::vector<std::vector<bool>> allowed_by_op(const Problem& problem) {
-    std::vector<std::vector<bool>> allowed(problem.ops);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        const auto& constraints = problem.graph->op(op).devices;
-        if (constraints.empty()) continue;
-        for (DeviceId device = 0; device < problem.devices; ++device) {
-            allowed[op].push_back(std::ranges::any_of(constraints, [&](const std::string& text) {
-                return problem.machine->matches(device, text);
-            }));
-        }
-    }
-    return allowed;
-}
-
-void fill_groups(Problem& problem, const GroupingOptions& options) {
-    const std::vector<std::vector<bool>> allowed = allowed_by_op(problem);
-    problem.grouping = group_ops(*problem.graph, options, allowed);
-    problem.groups = static_cast<std::uint32_t>(problem.grouping.size());
-    problem.allowed.clear();
-    problem.allowed_begin.assign(1, 0);
-    for (const auto& members : problem.grouping.members) {
-        for (DeviceId device = 0; device < problem.devices; ++device) {
-            if (std::ranges::all_of(members,
-                                    [&](OpId op) { return allowed[op].empty() || allowed[op][device]; }))
-                problem.allowed.push_back(device);
-        }
-        if (problem.allowed.size() == problem.allowed_begin.back()) {
-            throw PlacementError("op \"" + problem.graph->op(members.front()).name +
-                                 "\" may not run on any device of machine \"" + problem.machine->name() +
-                                 "\" together with the ops that it shares a device with; loosen its "
-                                 "\"devices\" or choose another machine");
-        }
-        problem.allowed_begin.push_back(static_cast<std::uint32_t>(problem.allowed.size()));
-    }
-}
-
 }  // namespace
 
 std::string_view to_string(MemoryModel model) {
@@ -493,6 +457,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     fill_output_bytes(*problem);
     fill_stays(*problem, options);
     fill_routes(*problem, *problem->machine);
+    problem->constraints = options.constraints;
     fill_groups(*problem, options.grouping);
     round_to_ticks(*problem);
     return problem;
@@ -527,6 +492,8 @@ void check_placement(const Problem& problem, std::span<const DeviceId> placement
                                  problem.machine->device(placement[group]).name + "\"");
         }
     }
+    if (const std::string rule = broken_rule(problem, placement); !rule.empty())
+        throw PlacementError("the placement breaks the rule \"" + rule + '"');
 }
 
 Placement single_device_placement(const Problem& problem, DeviceId device) {
@@ -538,7 +505,7 @@ Placement single_device_placement(const Problem& problem, DeviceId device) {
                                : *std::ranges::min_element(
                                      allowed, {}, [&](DeviceId d) { return problem.group_time_s(group, d); });
     }
-    return placement;
+    return obeying(problem, std::move(placement));
 }
 
 Placement single_device_placement(const Problem& problem) {

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cost/apart.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/cost/framework_memory.hpp"
 #include "core/cost/placement.hpp"
+#include "core/graph/constraints.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
 #include "core/graph/precision.hpp"
@@ -66,6 +68,7 @@ struct ProblemOptions {
     double usable_memory = 1;
     std::optional<Crossing> crossing;  ///< replaces the machine's
     GroupingOptions grouping;          ///< which ops move together
+    Constraints constraints{};         ///< rules that every placement obeys
 
     bool operator==(const ProblemOptions&) const = default;
 };
@@ -74,6 +77,13 @@ struct ProblemOptions {
 class PlacementError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+};
+
+/// Thrown for constraints that name what there is not, or that no placement can obey; the message names the
+/// rules.
+class ConstraintError : public PlacementError {
+public:
+    using PlacementError::PlacementError;
 };
 
 struct Problem {
@@ -145,6 +155,8 @@ struct Problem {
 
     std::vector<std::uint32_t> allowed_begin;  ///< [groups + 1]
     std::vector<DeviceId> allowed;             ///< devices that may hold a group, ascending; never empty
+    Constraints constraints;                   ///< of the options: in the groups and `allowed`, except
+    ApartRules apart;                          ///< those that keep groups apart
 
     std::span<const DeviceId> allowed_devices(GroupId group) const {
         return std::span(allowed).subspan(allowed_begin[group],
@@ -159,9 +171,10 @@ struct Problem {
 };
 
 /// Gives the network its precision, derives the training graph, groups its ops and fills the tables. O((ops +
-/// edges) * devices). Throws PlacementError if a group has no device that all of its ops allow, an op's time
-/// is not finite, the context leaves nothing of a device's memory, or gradients are to be accumulated but an
-/// update op reads none; GraphError for what with_precision() and training_graph() refuse.
+/// edges) * devices). Throws ConstraintError for the constraints, PlacementError if a group has no device
+/// that all of its ops allow, an op's time is not finite, the context leaves nothing of a device's memory, or
+/// gradients are to be accumulated but an update op reads none; GraphError for what with_precision() and
+/// training_graph() refuse.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
@@ -179,11 +192,12 @@ std::shared_ptr<const Problem> ungrouped(const Problem& problem);
 /// group of `to` must lie within one group of `from`.
 Placement regrouped(std::span<const DeviceId> placement, const Problem& from, const Problem& to);
 
-/// Throws PlacementError unless the placement has a known and allowed device for each group.
+/// Throws PlacementError unless the placement has a known and allowed device for each group and breaks no
+/// rule that keeps groups apart.
 void check_placement(const Problem& problem, std::span<const DeviceId> placement);
 
 /// Places all groups on one device, except those that it may not hold: they go to the fastest device that
-/// they allow.
+/// they allow, or as obeying() says.
 Placement single_device_placement(const Problem& problem, DeviceId device);
 /// The same for the device on which the sum of all op times is least.
 Placement single_device_placement(const Problem& problem);

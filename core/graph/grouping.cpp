@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -22,8 +23,8 @@ constexpr std::array<std::string_view, 4> kRules{"none", "colocation", "scope", 
 /// Disjoint sets of ops, identified by their first op, with the devices that all ops of a set allow.
 class OpSets {
 public:
-    explicit OpSets(std::size_t ops, std::span<const std::vector<bool>> allowed = {})
-        : parent_(ops), allowed_(allowed.begin(), allowed.end()) {
+    OpSets(std::size_t ops, std::span<const std::vector<bool>> allowed, std::span<const ApartParts> apart)
+        : parent_(ops), allowed_(allowed.begin(), allowed.end()), apart_(apart.begin(), apart.end()) {
         std::iota(parent_.begin(), parent_.end(), OpId{0});
         allowed_.resize(ops);
     }
@@ -34,6 +35,7 @@ public:
     }
 
     bool may_merge(OpId a, OpId b) {
+        if (are_apart(a, b)) return false;
         const std::vector<bool>& in_a = allowed_[first(a)];
         const std::vector<bool>& in_b = allowed_[first(b)];
         if (in_a.empty() || in_b.empty()) return true;
@@ -49,6 +51,11 @@ public:
         if (a == b) return;
         if (a > b) std::swap(a, b);
         parent_[b] = a;
+        if (!apart_.empty()) {
+            ApartParts parts;
+            std::ranges::set_union(apart_[a], apart_[b], std::back_inserter(parts));
+            apart_[a] = std::move(parts);
+        }
         std::vector<bool>& together = allowed_[a];
         if (together.empty()) {
             together = std::move(allowed_[b]);
@@ -78,8 +85,19 @@ public:
     }
 
 private:
+    bool are_apart(OpId a, OpId b) {
+        if (apart_.empty()) return false;
+        for (const ApartPart& one : apart_[first(a)]) {
+            for (const ApartPart& other : apart_[first(b)]) {
+                if (one.rule == other.rule && one.part != other.part) return true;
+            }
+        }
+        return false;
+    }
+
     std::vector<OpId> parent_;
     std::vector<std::vector<bool>> allowed_;  ///< [first op of a set]; empty: all devices
+    std::vector<ApartParts> apart_;           ///< [first op of a set]; empty: nothing is kept apart
 };
 
 void merge_by_constraints(const Graph& graph, OpSets& sets) {
@@ -322,9 +340,13 @@ GroupingOptions default_grouping(const Graph& forward, std::uint32_t most_groups
 }
 
 Grouping group_ops(const Graph& graph, const GroupingOptions& options,
-                   std::span<const std::vector<bool>> allowed) {
-    OpSets sets(graph.size(), allowed);
+                   std::span<const std::vector<bool>> allowed, std::span<const std::vector<OpId>> together,
+                   std::span<const ApartParts> apart) {
+    OpSets sets(graph.size(), allowed, apart);
     merge_by_constraints(graph, sets);
+    for (const std::vector<OpId>& ops : together) {
+        for (const OpId op : ops) sets.merge(ops.front(), op);
+    }
     switch (options.rule) {
         case GroupingRule::none:
             break;

@@ -2,6 +2,7 @@
 // Groups of ops that move together. A placement assigns a device to each group; simulation is still op by op.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,15 @@
 namespace placewright {
 
 using GroupId = std::uint32_t;
+
+/// Part of a rule that keeps ops apart (Constraint::Rule::apart).
+struct ApartPart {
+    std::uint32_t rule = 0, part = 0;
+
+    auto operator<=>(const ApartPart&) const = default;
+};
+/// Ascending; several parts of one rule contradict each other.
+using ApartParts = std::vector<ApartPart>;
 
 struct Grouping {
     std::vector<GroupId> group_of;           ///< [op]
@@ -50,7 +60,8 @@ Grouping group_by_constraints(const Graph& graph);
 
 /// Starts from group_by_constraints and merges groups by a rule. Derived ops follow their forward op; the
 /// rules ignore them. `allowed` [op][device]: whether the op may be placed on the device; an empty inner list
-/// allows all devices, an empty span allows everything. Groups that no device allows together are not merged.
+/// allows all devices, an empty span allows everything. Groups that no device allows together are not merged,
+/// nor are those that `apart` [op] keeps apart. Each list of `together` is one group, whatever else is said.
 ///
 /// - colocation: every op whose outputs exactly one other op reads joins that op (a cast of autocast counts
 /// as
@@ -64,7 +75,8 @@ Grouping group_by_constraints(const Graph& graph);
 ///   with exactly the number of groups asked for if the graph has as many and device constraints permit. Adds
 ///   no cycle. O(groups * edges) at worst.
 Grouping group_ops(const Graph& graph, const GroupingOptions& options,
-                   std::span<const std::vector<bool>> allowed = {});
+                   std::span<const std::vector<bool>> allowed = {},
+                   std::span<const std::vector<OpId>> together = {}, std::span<const ApartParts> apart = {});
 
 /// Networks with more forward ops than this are large: too many to inspect, or to search, op by op.
 inline constexpr std::size_t kLargeNetwork = 2000;

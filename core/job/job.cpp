@@ -67,6 +67,9 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
         return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());
+    } catch (const ConstraintError& error) {
+        const std::string& rules = options.problem.constraints.file;
+        throw InputError(rules.empty() ? "constraints" : rules, "", error.what());
     } catch (const PlacementError& error) {
         throw InputError(file.string(), "", error.what());
     } catch (const MachineError& error) {

@@ -253,7 +253,7 @@ private:
                 if (!std::ranges::binary_search(problem.allowed_devices(group), carried[group]))
                     carried[group] = context.seeds[0][group];
             }
-            context.seeds.push_back(std::move(carried));
+            context.seeds.push_back(obeying(problem, std::move(carried)));
         }
         const auto optimizer = task_.algorithm->make(context, task_.options);
         const auto evaluator = simulation_evaluator(point.problem, task_.simulation, task_.penalty, 1);

@@ -127,6 +127,7 @@ private:
                 for (GroupId group = move.begin; group < move.end; ++group) {
                     if (moved[group] == device && may_hold(group, move.to)) moved[group] = move.to;
                 }
+                if (!broken_rule(problem_, moved).empty()) continue;
                 Judged judged = this->judged(moved);
                 const bool better = judged.score.fits && judged.score.value_s <= limit_s_ &&
                                     judged.order < (best ? best->first.order : now_.order);

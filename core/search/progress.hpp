@@ -110,9 +110,10 @@ struct SingleMove {
 
 /// All moves of a single group from one placement.
 struct SingleMoves {
-    Score now;                      ///< of the unchanged placement
-    std::vector<SingleMove> moves;  ///< moves to every other device that a group allows; best score first,
-                                    ///< then by group and device
+    Score now;  ///< of the unchanged placement
+    /// Moves to every other device that a group allows and that break no rule; best score first, then by
+    /// group and device.
+    std::vector<SingleMove> moves;
 };
 
 }  // namespace placewright

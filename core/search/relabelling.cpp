@@ -81,7 +81,7 @@ Placement relabelled(const Problem& problem, Simulator& simulator, const Placeme
         before += placement[group] == like[group] ? seconds[group] : 0;
         after += result[group] == like[group] ? seconds[group] : 0;
     }
-    if (after <= before) return placement;
+    if (after <= before || !broken_rule(problem, result).empty()) return placement;
     const auto figures = [&](const Placement& each) {
         const Outcome& outcome = simulator.run(each);
         return std::tuple(outcome.step_time_s, outcome.total_time_s, outcome.fits,

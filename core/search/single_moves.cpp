@@ -16,10 +16,14 @@ constexpr std::size_t kBatch = 128;
 
 std::vector<SingleMove> all_moves(const Problem& problem, const Placement& placement) {
     std::vector<SingleMove> moves;
+    Placement moved = placement;
     for (GroupId group = 0; group < problem.groups; ++group) {
         for (const DeviceId device : problem.allowed_devices(group)) {
-            if (device != placement[group]) moves.push_back({group, device, {}, 0});
+            if (device == placement[group]) continue;
+            moved[group] = device;
+            if (broken_rule(problem, moved).empty()) moves.push_back({group, device, {}, 0});
         }
+        moved[group] = placement[group];
     }
     return moves;
 }

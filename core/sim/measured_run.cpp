@@ -23,7 +23,7 @@ Placement carried_placement(const MeasuredRun& run, const Problem& from, const P
         if (!std::ranges::binary_search(to.allowed_devices(group), device)) return {};
         result.push_back(device);
     }
-    return result;
+    return broken_rule(to, result).empty() ? result : Placement();
 }
 
 }  // namespace

@@ -60,7 +60,10 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     update.cases.push_back(nullptr);
     try {
         JobOptions options = m_request.options;
-        if (network != m_request.supplemented) options.supplements = {};
+        if (network != m_request.supplemented) {
+            options.supplements = {};
+            options.problem.constraints = {};
+        }
         item.job = std::make_shared<const Job>(load_job(network, machine, options));
     } catch (const std::exception& error) {
         item.failure = QString::fromUtf8(error.what());

@@ -291,6 +291,7 @@ JobOptions SimulationDialog::options() const {
     options.reading = m_document->options().reading;
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
+    problem.constraints = m_document->options().problem.constraints;
     problem.inference = chosen<int>(m_pass) == 1;
     if (m_precision->isEnabled()) problem.precision = chosen<Precision>(m_precision);
     options.supplements.parameters = m_parameters->file().toStdString();

@@ -25,7 +25,9 @@ constexpr auto kInterval = std::chrono::milliseconds(100);
 /// family's source.
 JobOptions training_options(const TrainingRequest& request) {
     JobOptions options = request.options;
-    options.supplements = {};  // supplements are of the open network
+    // Both are of the open network.
+    options.supplements = {};
+    options.problem.constraints = {};
     if (options.penalty == MemoryPenalty()) options.penalty.rule = MemoryRule::placeto;
     if (request.family != nullptr && options.problem.grouping == GroupingOptions()) {
         options.problem.grouping.rule = GroupingRule::merge;

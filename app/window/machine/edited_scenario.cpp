@@ -88,6 +88,7 @@ void carry(const Problem& from, const Job& next, const std::vector<DeviceId>& de
         for (const OpId op : to.grouping.members[group])
             moved[{before, target->second}] += to.graph->op(op).phase == Phase::forward ? 1 : 0;
     }
+    edited.placement = obeying(to, std::move(edited.placement));
     for (const auto& [way, ops] : moved) {
         edited.moves.push_back(std::to_string(ops) + (ops == 1 ? " op of " : " ops of ") +
                                from.machine->device(way.first).name + " to " +

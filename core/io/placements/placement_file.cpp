@@ -11,6 +11,7 @@
 #include "core/io/networks/exprimo.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/onnx/onnx_placement.hpp"
+#include "core/io/placements/constraints_file.hpp"
 #include "core/io/placements/device_map_reader.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/split_points.hpp"
@@ -80,7 +81,11 @@ public:
             problem += "; add them: each op of the network needs a device";
         const bool grouped = problem_.groups < group_by_constraints(*problem_.graph).size();
         if (!apart_.empty() && grouped) problem += "; without grouping they may be on different devices";
-        if (problem.empty()) return std::move(placement_);
+        if (problem.empty()) {
+            if (const std::string rule = broken_rule(problem_, placement_); !rule.empty())
+                file.fail("placement", "breaks the constraint \"" + rule + '"');
+            return std::move(placement_);
+        }
         problem += made_for;
         if (!unknown_ops_.empty())
             problem += "; the network has ops such as " + in_quotes(problem_.network->op(0).name);
@@ -291,6 +296,7 @@ std::string placement_json(const Placement& placement, const Problem& problem, c
     Json by_name = Json::object();
     for (auto& [op, device] : placement_by_name(placement, problem)) append_member(by_name, op, device);
     root["placement"] = std::move(by_name);
+    if (!problem.constraints.rules.empty()) root["constraints"] = constraints_json(problem.constraints);
     if (about.predicted) {
         Json predicted = Json::object();
         add_finite(predicted, "step_time_s", about.predicted->step_time_s);

@@ -305,7 +305,7 @@ private:
         for (GroupId group = 0; group < problem_.groups; ++group) {
             if (!std::ranges::binary_search(problem_.allowed_devices(group), placement[group])) return;
         }
-        result_.run.placement = std::move(placement);
+        if (broken_rule(problem_, placement).empty()) result_.run.placement = std::move(placement);
     }
 
     void count() {

@@ -51,8 +51,10 @@ Model make_model(const Problem& problem, bool for_max_load, const SimulationOpti
     if (!for_max_load) return of(StepProgramme(problem, simulation));
     const LoadModel loads = load_model(problem);
     const double average_s = balanced_load_s(loads, own_loads(loads), stop).value_or(0);
-    return of(LoadProgramme(loads, cut_loads(loads, average_s, std::numeric_limits<std::size_t>::max(), stop),
-                            cutoff_s));
+    LoadProgramme programme(loads, cut_loads(loads, average_s, std::numeric_limits<std::size_t>::max(), stop),
+                            cutoff_s);
+    programme.keep_apart(problem);
+    return of(std::move(programme));
 }
 
 /// The solver has its own thread, but only one of the two threads ever runs: each ask resumes the solver for

@@ -2,6 +2,7 @@
 #include "core/search/algorithms/refinement.hpp"
 
 #include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/obeying_optimizer.hpp"
 
 namespace placewright {
 namespace {
@@ -43,11 +44,11 @@ SearchResult refine(SearchResult found, std::shared_ptr<const Problem> finest, c
                     std::stop_token stop, const ProgressCallback& report,
                     std::chrono::milliseconds interval) {
     if (!found.progress.best_placement) return found;
-    const auto climb = hill_climbing_algorithm().make({std::move(finest), seed, {start}},
-                                                      {{"neighbourhood", std::string("first")},
-                                                       {"restarts", std::int64_t{0}},
-                                                       {"batch_size", kBatch},
-                                                       {"allow_cpu", allow_cpu}});
+    const auto climb = obeying_rules(hill_climbing_algorithm().make)({std::move(finest), seed, {start}},
+                                                                     {{"neighbourhood", std::string("first")},
+                                                                      {"restarts", std::int64_t{0}},
+                                                                      {"batch_size", kBatch},
+                                                                      {"allow_cpu", allow_cpu}});
     ProgressCallback joined_report;
     if (report) {
         joined_report = [&](const SearchProgress& progress) {

@@ -6,8 +6,17 @@
 namespace placewright {
 
 std::vector<Placement> checked_seeds(const SearchContext& context) {
-    for (const Placement& seed : context.seeds) check_placement(*context.problem, seed);
-    return context.seeds;
+    const Problem& problem = *context.problem;
+    std::vector<Placement> seeds = context.seeds;
+    for (Placement& seed : seeds) {
+        const bool known = seed.size() == problem.groups && std::ranges::all_of(seed, [&](DeviceId device) {
+                               return device < problem.devices;
+                           });
+        // A portfolio starts algorithms from what others proposed before it was mended (obeying_rules).
+        if (known) seed = obeying(problem, std::move(seed));
+        check_placement(problem, seed);
+    }
+    return seeds;
 }
 
 DeviceChoices::DeviceChoices(std::shared_ptr<const Problem> problem, bool allow_cpu)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/base/path.hpp"
+#include "core/graph/constraints.hpp"
+#include "core/io/text/json.hpp"
+
+namespace placewright {
+
+/// Reads rules for placements:
+///   {"format": "placewright.constraints", "version": 1,
+///    "rules": [{"rule": "pin", "ops": ["conv1"], "modules": ["layer1/0"], "devices": ["gpu:0", "gpu:1"]},
+///              {"rule": "together", "ops": ["a", "b"]},
+///              {"rule": "apart", "modules": ["encoder", "decoder"]}]}
+/// "ops" are names, "modules" paths, "devices" names or "gpu", "cpu" for all of that kind. Does not know
+/// network and machine: make_problem() checks the names. Throws InputError.
+Constraints read_constraints(const Path& file);
+
+/// Throws InputError.
+void write_constraints(const Constraints& constraints, const Path& file);
+
+/// The list of rules, as in the file.
+Json constraints_json(const Constraints& constraints);
+
+}  // namespace placewright

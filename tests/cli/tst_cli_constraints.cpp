@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// The command line: --constraints.
+#include "tests/cli/cli_fixture.hpp"
+
+using namespace placewright::test;
+
+namespace {
+
+QByteArray rules(const QByteArray& list) {
+    return R"({"format": "placewright.constraints", "version": 1, "rules": [)" + list + "]}";
+}
+
+}  // namespace
+
+class TestCliConstraints : public CliFixture {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void searchesObey() {
+        const QString file = write("rules.json", rules(R"({"rule": "pin", "ops": ["a"], "devices": ["gpu:1"]},
+                                         {"rule": "apart", "ops": ["b", "c"]},
+                                         {"rule": "together", "ops": ["a", "d"]})"));
+        const QString out = path("found.json");
+        for (const char* algorithm : {"auto", "genetic", "heft", "random"}) {
+            const QJsonObject found =
+                object_of(diamond("optimize", {"--constraints", file, "--algorithm", algorithm,
+                                               "--evaluations", "100", "--out", out}));
+            QVERIFY(!found.isEmpty());
+            const QJsonObject placed = QJsonDocument::fromJson(content_of(out)).object();
+            const QJsonObject devices = placed["placement"].toObject();
+            QCOMPARE(devices["a"].toString(), "gpu:1");
+            QCOMPARE(devices["d"].toString(), "gpu:1");
+            QVERIFY(devices["b"] != devices["c"]);
+            QCOMPARE(placed["constraints"].toArray().size(), 3);
+        }
+        // What was found is read under the same rules, and refused under others.
+        QVERIFY(!object_of(diamond("simulate", {"--constraints", file, "--placement", out})).isEmpty());
+        const QString other = write("other.json", rules(R"({"rule": "together", "ops": ["b", "c"]})"));
+        const Result refused = run(diamond("simulate", {"--constraints", other, "--placement", out}));
+        QVERIFY(refused.status != 0);
+        QVERIFY2(refused.err.contains("belong together on different devices: b and c"), refused.err);
+    }
+
+    void compareObeys() {
+        const QString file = write("rules.json", rules(R"({"rule": "apart", "ops": ["a", "b"]})"));
+        const QStringList few{"--algorithms", "random,heft", "--seeds", "2", "--evaluations", "50"};
+        const QJsonObject free = object_of(diamond("compare", few)),
+                          bound = object_of(diamond("compare", few + QStringList{"--constraints", file}));
+        QVERIFY(!free.isEmpty() && !bound.isEmpty());
+        QVERIFY(free != bound);
+    }
+
+    void mistakesNameFileAndRule_data() {
+        QTest::addColumn<QByteArray>("list");
+        QTest::addColumn<QByteArray>("message");
+        QTest::newRow("op") << QByteArray(R"({"rule": "pin", "ops": ["z"], "devices": ["gpu:0"]})")
+                            << QByteArray(
+                                   "rules.json: rule 1 (pin \"z\" to gpu:0): network \"diamond\" has no "
+                                   "op \"z\"");
+        QTest::newRow("contradiction")
+            << QByteArray(R"({"rule": "together", "ops": ["a", "b"]}, {"rule": "apart", "ops": ["a", "b"]})")
+            << QByteArray(
+                   "rules.json: rule 1 (keep \"a\" and \"b\" together) and rule 2 (keep \"a\" and \"b\" "
+                   "apart) contradict each other");
+        QTest::newRow("format") << QByteArray(R"({"rule": "glue", "ops": ["a"]})")
+                                << QByteArray("rules.json: rules[0].rule is \"glue\"");
+    }
+    void mistakesNameFileAndRule() {
+        QFETCH(QByteArray, list);
+        QFETCH(QByteArray, message);
+        const Result result = run(diamond("simulate", {"--constraints", write("rules.json", rules(list))}));
+        QVERIFY(result.status != 0);
+        QVERIFY2(result.err.contains(message), result.err);
+        QCOMPARE(lines_of(result.err).size(), 1);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliConstraints)
+#include "tst_cli_constraints.moc"
