@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/io/placements/constraints_file.hpp"
 #include "core/io/pytorch/example_input.hpp"
+#include "core/io/text/input_error.hpp"
 
 namespace placewright {
 namespace {
@@ -182,6 +184,20 @@ const std::vector<NamedOption>& named_options() {
              const auto* text = std::get_if<std::string>(&value);
              of.problem.allocator = text != nullptr ? allocator_from(*text) : std::nullopt;
              if (!of.problem.allocator) refuse("allocator", value);
+         }},
+        {"constraints",
+         [](const JobOptions& of) -> Value {
+             if (of.problem.constraints.rules.empty()) return {};
+             return OptionValue(constraints_text(of.problem.constraints));
+         },
+         [](JobOptions& of, const OptionValue& value) {
+             const auto* text = std::get_if<std::string>(&value);
+             if (text == nullptr) refuse("constraints", value);
+             try {
+                 of.problem.constraints = constraints_from_text(*text, "constraints");
+             } catch (const InputError& error) {
+                 throw OptionError(error.what());
+             }
          }},
         {"crossing",
          [](const JobOptions& of) -> Value {

@@ -22,6 +22,15 @@ class TestConstraintsFile : public test::FileFixture {
     Q_OBJECT
 
 private Q_SLOTS:
+    void aTextKeepsTheRules() {
+        const Constraints rules{
+            {{Constraint::Rule::pin, {{"conv1", false}, {"layer1/0", true}}, {"gpu:0", "cpu"}},
+             {Constraint::Rule::together, {{"a", false}, {"b", false}}},
+             {Constraint::Rule::apart, {{"encoder", true}, {"decoder", true}}}}};
+        QVERIFY(constraints_from_text(constraints_text(rules), "rules") == rules);
+        QVERIFY_EXCEPTION_THROWN(constraints_from_text("{}", "rules"), InputError);
+    }
+
     void rules_are_read_and_written() {
         const Constraints read = read_constraints(fileWith("rules.json", kRules));
         const std::vector<Constraint> expected{

@@ -53,21 +53,35 @@ Constraint rule_from(const JsonValue& value) {
     return rule;
 }
 
-}  // namespace
-
-Constraints read_constraints(const Path& path) {
-    const JsonFile file(path);
+Constraints constraints_of(const JsonFile& file) {
     file.require_format(kConstraintsFormat);
     const Json json = file.parse();
     const JsonValue root(file, json);
     JsonFile::require_version(root, 1);
-    Constraints constraints{{}, printable(path.string(), 4096)};
+    Constraints constraints;
     const JsonValue rules = root.at("rules");
     if (rules.size() > kMostRules)
         rules.fail("has " + std::to_string(rules.size()) + " items, expected at most " +
                    std::to_string(kMostRules) + "; name several ops in one rule");
     rules.for_each_item([&](const JsonValue& rule) { constraints.rules.push_back(rule_from(rule)); });
     return constraints;
+}
+
+}  // namespace
+
+Constraints read_constraints(const Path& path) {
+    Constraints constraints = constraints_of(JsonFile(path));
+    constraints.file = printable(path.string(), 4096);
+    return constraints;
+}
+
+Constraints constraints_from_text(const std::string& text, const std::string& name) {
+    return constraints_of(JsonFile(name, text));
+}
+
+std::string constraints_text(const Constraints& constraints) {
+    return file_text(
+        {{"format", kConstraintsFormat}, {"version", 1}, {"rules", constraints_json(constraints)}});
 }
 
 Json constraints_json(const Constraints& constraints) {
@@ -83,9 +97,7 @@ Json constraints_json(const Constraints& constraints) {
 }
 
 void write_constraints(const Constraints& constraints, const Path& file) {
-    write_file(file, file_text({{"format", kConstraintsFormat},
-                                {"version", 1},
-                                {"rules", constraints_json(constraints)}}));
+    write_file(file, constraints_text(constraints));
 }
 
 }  // namespace placewright

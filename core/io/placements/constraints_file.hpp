@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 #include "core/base/path.hpp"
 #include "core/graph/constraints.hpp"
 #include "core/io/text/json.hpp"
@@ -15,6 +17,11 @@ namespace placewright {
 /// "ops" are names, "modules" paths, "devices" names or "gpu", "cpu" for all of that kind. Does not know
 /// network and machine: make_problem() checks the names. Throws InputError.
 Constraints read_constraints(const Path& file);
+
+/// The same from a text in place of a file, which messages call `name`. Throws InputError.
+Constraints constraints_from_text(const std::string& text, const std::string& name);
+/// The content of such a file.
+std::string constraints_text(const Constraints& constraints);
 
 /// Throws InputError.
 void write_constraints(const Constraints& constraints, const Path& file);
