@@ -406,5 +406,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestHelp)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestHelp)
 #include "tst_help.moc"

@@ -205,5 +205,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowColors)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowColors)
 #include "tst_window_colors.moc"

@@ -225,5 +225,5 @@ private:
     QString m_wide, m_machine;
 };
 
-QTEST_MAIN(TestWindowConstraints)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowConstraints)
 #include "tst_window_constraints.moc"

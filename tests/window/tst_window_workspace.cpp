@@ -421,5 +421,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestWindowWorkspace)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestWindowWorkspace)
 #include "tst_window_workspace.moc"
