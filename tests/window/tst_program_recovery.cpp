@@ -136,5 +136,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_MAIN(TestProgramRecovery)
+PLACEWRIGHT_WINDOW_TEST_MAIN(TestProgramRecovery)
 #include "tst_program_recovery.moc"
