@@ -107,9 +107,10 @@ void ConstraintsDialog::loadFile() {
 }
 
 void ConstraintsDialog::saveFile() {
-    QString file = QFileDialog::getSaveFileName(this, tr("Save constraints"),
-                                                lastExportFolder() + QStringLiteral("/constraints.json"),
-                                                tr("Constraints (*.json)"));
+    QString file = QFileDialog::getSaveFileName(
+        this, tr("Save constraints"),
+        exportFolderFor(m_document->networkFile()) + QStringLiteral("/constraints.json"),
+        tr("Constraints (*.json)"));
     if (file.isEmpty()) return;
     try {
         write_constraints(m_document->options().problem.constraints, file.toStdString());
