@@ -92,8 +92,7 @@ constexpr IconOf<MenuId> kMenuIcons[]{
     {MenuId::exports, "share"},        {MenuId::moveTo, "arrow-right-left"},
     {MenuId::goTo, "panels-top-left"}, {MenuId::theme, "sun-moon"},
     {MenuId::measured, "timer"},       {MenuId::modules, "package"},
-    {MenuId::direction, "move-right"},
-    {MenuId::colors, "layers"},
+    {MenuId::direction, "move-right"}, {MenuId::colors, "layers"},
     {MenuId::constraints, "lock"},     {MenuId::pinTo, "lock"},
 };
 

@@ -300,7 +300,7 @@ std::span<const ActionInfo> Actions::table() {
          .needs = network,
          .toggle = true,
          .run = [](MainWindow& w) { w.chooseDirection(); }},
-        {.menu = Menu::view, .text = QT_TR_NOOP("Co&lour the graph by"), .opens = Menu::colors},
+        {.menu = Menu::view, .text = QT_TR_NOOP("C&olour the graph by"), .opens = Menu::colors},
         {.id = Id::colorsDevice,
          .menu = Menu::colors,
          .text = QT_TR_NOOP("&Device"),

@@ -72,7 +72,8 @@ void MainWindow::openExperiment() {
 void MainWindow::openDialog() {
     const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
-        tr("Networks, machines, workspaces, placements, traces, policies, values (*.json *.json.gz *.onnx *.pt "
+        tr("Networks, machines, workspaces, placements, traces, policies, values (*.json *.json.gz *.onnx "
+           "*.pt "
            "*.pt2 *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
     if (paths.isEmpty()) return;
     rememberFolderOf(paths.front(), settings::openFolder);

@@ -218,6 +218,7 @@ private Q_SLOTS:
             return of;
         };
         choose(shown, ActionId::themeLight);
+        pictures();  // some panels grow when they are seen first
         const auto light = pictures();
         choose(shown, ActionId::themeDark);
         const auto dark = pictures();
