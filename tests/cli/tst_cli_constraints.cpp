@@ -38,7 +38,7 @@ private Q_SLOTS:
         const QString other = write("other.json", rules(R"({"rule": "together", "ops": ["b", "c"]})"));
         const Result refused = run(diamond("simulate", {"--constraints", other, "--placement", out}));
         QVERIFY(refused.status != 0);
-        QVERIFY2(refused.err.contains("belong together on different devices: b and c"), refused.err);
+        QVERIFY2(refused.err.contains("belong together on different devices: \"b and c\""), refused.err);
     }
 
     void compareObeys() {

@@ -40,7 +40,7 @@ int inkOver(const Shown& shown, const char* name) {
     const QImage image = graph->grab().toImage();
     const QPoint centre = graph->positionOf(shown.op(name)).toPoint() * image.devicePixelRatio();
     int ink = 0;
-    for (int x = centre.x(); x < std::min(image.width(), centre.x() + 90); ++x) {
+    for (int x = centre.x(); x < std::min(image.width(), centre.x() + 260); ++x) {
         for (int y = std::max(0, centre.y() - 40); y < centre.y(); ++y)
             ink += qGray(image.pixel(x, y)) < 60 ? 1 : 0;
     }
@@ -201,6 +201,8 @@ private Q_SLOTS:
         save->click();
         QVERIFY(read_constraints(file.toStdString()).rules == rulesOf(shown));
 
+        dialog->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(dialog));
         list->setFocus();
         QTest::keyClick(list, Qt::Key_Delete);
         QVERIFY(shown.waitUntilIdle());

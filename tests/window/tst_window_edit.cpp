@@ -447,7 +447,7 @@ private Q_SLOTS:
         QCOMPARE(shown.document.selection(), OpList{shown.op("branch2")});
         QMenu* moveTo = nullptr;
         for (const QAction* action : shown.window.graphView()->actions()) {
-            if (action->menu() != nullptr) moveTo = action->menu();
+            if (action->text().remove('&') == "Move selection to") moveTo = action->menu();
         }
         QVERIFY(moveTo);
         Q_EMIT moveTo->aboutToShow();

@@ -151,7 +151,7 @@ private Q_SLOTS:
         after.document.openWorkspace(file);
         QTRY_COMPARE_WITH_TIMEOUT(after.document.runs().size(), std::size_t{1}, 20'000);
         QVERIFY(after.waitUntilIdle());
-        after.action("Continue the selected search")->trigger();
+        after.action("Resume the selected search")->trigger();
         QTRY_COMPARE(after.document.runs().size(), std::size_t{2});
         const Run& next = *after.document.runs().back();
         QCOMPARE(after.document.pinnedRun(), &next);
@@ -169,7 +169,7 @@ private Q_SLOTS:
     void aFinishedSearchDoesNotGoOn() {
         auto shown = worked();
         QVERIFY(shown);
-        shown->action("Continue the selected search")->trigger();
+        shown->action("Resume the selected search")->trigger();
         QVERIFY2(shown->message().contains("has come to its end"), qPrintable(shown->message()));
         QCOMPARE(shown->document.runs().size(), std::size_t{1});
     }
