@@ -62,6 +62,7 @@ private Q_SLOTS:
 
     void pinnedOpsStay() {
         Shown shown;
+        shown.window.resize(1400, 900);  // the nodes are large enough for a padlock
         QVERIFY(shown.open(m_wide, m_machine));
         select(shown, {"branch1"});
         QTest::keyClick(shown.window.graphView(), Qt::Key_3);
