@@ -205,6 +205,7 @@ private:
     }
 
     void setRange(std::size_t axis, int from, int to) {
+        if (axis >= m_owner.m_ranges.size()) return;  // another archive came during the drag
         const double bottom = yOf(0, rect()), length = bottom - yOf(1, rect());
         const auto height = [&](int y) { return std::clamp((bottom - y) / length, 0.0, 1.0); };
         m_owner.m_ranges[axis] = std::minmax({height(from), height(to)});

@@ -35,6 +35,9 @@ FindBar::FindBar(QWidget* parent)
     m_detail = new QLabel(this);
     m_detail->setAccessibleName(tr("What is found"));
     m_detail->setTextFormat(Qt::PlainText);
+    // The words that are typed need the room more than what is found, whose text is also a tool tip.
+    m_detail->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_edit->setMinimumWidth(m_edit->fontMetrics().horizontalAdvance(QLatin1Char('m')) * 14);
 
     const auto button = [&](const QString& icon, const QString& name, const QString& toolTip, auto action) {
         auto* added = new QToolButton(this);
@@ -73,11 +76,11 @@ FindBar::FindBar(QWidget* parent)
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 3, 6, 3);
-    row->addWidget(m_edit, 1);
+    row->addWidget(m_edit, 3);
     row->addWidget(filter);
     row->addWidget(m_regex);
     row->addWidget(m_count);
-    row->addWidget(m_detail);
+    row->addWidget(m_detail, 2);
     row->addWidget(m_previous);
     row->addWidget(m_next);
     row->addWidget(close);
@@ -133,6 +136,7 @@ void FindBar::insert(const QString& filter) {
 void FindBar::setMatchCount(int current, int count, const QString& detail) {
     const bool searching = !m_edit->text().isEmpty();
     m_detail->setText(searching ? detail : QString());
+    m_detail->setToolTip(m_detail->text());
     m_detail->setVisible(!m_detail->text().isEmpty());
     if (!searching) {
         m_count->clear();

@@ -213,9 +213,7 @@ void Document::setConstraints(const Constraints& constraints) {
 }
 
 void Document::load(LoadRequest request) {
-    // What is asked for later wins over edits that are under way.
-    m_machineLane.cancel();
-    m_machineSteps.clear();
+    dropMachineSteps();
     m_background.run(
         m_openLane,
         [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },
@@ -607,14 +605,14 @@ void Document::moveOps(const OpList& ops, DeviceId device) {
     }
     const QString name = QString::fromStdString(problem()->machine->device(device).name);
     if (const std::string broken = broken_rule(*problem(), moved); !broken.empty()) {
-        Q_EMIT message(true, tr("Nothing was moved to %1, against the constraint: %2. Remove it in Edit ▸ "
+        Q_EMIT message(true, tr("Nothing was moved to %1 because of the constraint: %2. Remove it in Edit ▸ "
                                 "Constraints.")
                                  .arg(name, QString::fromStdString(broken)));
         return;
     }
     if (!rule.empty()) {
-        Q_EMIT message(true, tr("%1 not moved to %2, against the constraint: %3. Remove it in Edit ▸ "
-                                "Constraints.")
+        Q_EMIT message(true, tr("%1 could not be moved to %2 because of the constraint: %3. Remove it in "
+                                "Edit ▸ Constraints.")
                                  .arg(opsText(refused), name, QString::fromStdString(rule)));
     } else if (refused > 0) {
         Q_EMIT message(true, tr("%1 not moved to %2: the network file does not allow this device for them.")

@@ -376,6 +376,8 @@ private:
         WhatIf factors;
     };
     void addMachineStep(MachineStep step);
+    /// What is asked for later wins over edits that are under way: they are dropped, and views go back.
+    void dropMachineSteps();
     /// Carries out the first of the steps.
     void startMachineStep();
     void adoptMachine(const MachineStep& step, EditedScenario edited);

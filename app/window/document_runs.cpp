@@ -24,6 +24,8 @@ public:
         m_wasShown = m_document.m_shown == m_id;
         if (m_wasShown) m_document.m_shown = 0;
         m_document.m_followed.erase(m_id);
+        std::erase(m_document.m_waiting, m_id);
+        std::erase(m_document.m_held, m_id);
         if (m_document.m_pinned == m_id) m_document.m_pinned = 0;
         m_taken = m_document.m_runs.take(m_id);
         if (!m_document.isFollowing()) m_document.forgetFollowed();
@@ -79,7 +81,7 @@ void Document::startWaiting() {
     const auto current = m_insights.current();
     for (const int id : std::exchange(m_waiting, {})) {
         Run* run = m_runs.find(id);
-        if (run == nullptr) continue;
+        if (run == nullptr || run->isStarted()) continue;
         const RunRequest& request = run->request();
         const bool fromScreen =
             !request.starts.empty() && !request.known && request.starts.back() == m_placement;

@@ -44,6 +44,7 @@ WorkspaceSnapshot Document::snapshot() const {
 }
 
 void Document::openWorkspace(const QString& file) {
+    dropMachineSteps();
     m_background.run(
         m_openLane, [file](const std::stop_token&) { return read_workspace(file.toStdString()); },
         [this, file](Workspace workspace) { restore(file, std::move(workspace)); },
@@ -124,10 +125,9 @@ void Document::resumeRun(int id) {
         return;
     }
     if (run->state() == Run::State::finished && (run->isExhausted() || !run->request().budget.is_timed())) {
-        Q_EMIT message(false,
-                       tr("%1 has come to its end: nothing of it is left to do. A new search begins at "
-                          "the placement on screen.")
-                           .arg(runTitle(*run)));
+        Q_EMIT message(false, tr("%1 is finished: there is nothing to resume. A new search begins at the "
+                                 "placement on screen.")
+                                  .arg(runTitle(*run)));
         return;
     }
     RunRequest request = run->request();

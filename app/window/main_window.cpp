@@ -90,7 +90,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     applyTheme(static_cast<Theme>(settings::theme.get()));
     setWindowTitle(tr("Placewright"));
     setAcceptDrops(true);
-    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
+    // The frame, whose size is known only later, shall be on the screen too.
+    resize(QSize(1400, 900).boundedTo(screen()->availableSize() - QSize(16, 48)));
     m_gallery = new Gallery(this);
     m_computer = new ComputerFinder(this);
     m_help = new HelpKeys(this);
@@ -177,9 +178,13 @@ void MainWindow::makeViews() {
     auto* centreLayout = new QVBoxLayout(centre);
     centreLayout->setContentsMargins(0, 0, 0, 0);
     centreLayout->setSpacing(0);
-    centreLayout->addWidget(m_message);
     centreLayout->addWidget(m_offers);
-    centreLayout->addWidget(m_stack, 1);
+    // A message lies over the graph: nothing moves away under the mouse when it comes or goes.
+    auto* under = new QGridLayout;
+    under->addWidget(m_stack, 0, 0);
+    under->addWidget(m_message, 0, 0, Qt::AlignTop);
+    m_message->raise();
+    centreLayout->addLayout(under, 1);
     setCentralWidget(centre);
 
     m_drag = new OpDrag(m_document.get(), m_devices, m_timeline, this);
@@ -716,7 +721,7 @@ void MainWindow::openCompare() {
                 [this] { m_cdf->setComparison(m_compare->cdf()); });
         m_toComparison = new QToolButton;
         m_toComparison->setObjectName(QStringLiteral("toComparison"));
-        m_toComparison->setToolTip(tr("Open the window of the comparison, which goes on"));
+        m_toComparison->setToolTip(tr("Open the window of the comparison"));
         m_toComparison->hide();
         statusBar()->addPermanentWidget(m_toComparison);
         connect(m_toComparison, &QToolButton::clicked, this, &MainWindow::openCompare);
@@ -730,11 +735,13 @@ void MainWindow::openCompare() {
 
 void MainWindow::showComparison() {
     const ComparisonRun* run = m_compare->run();
-    m_toComparison->setVisible(m_compare->isRunning() && !m_compare->isVisible());
-    if (run != nullptr)
-        m_toComparison->setText(tr("Comparison: %L1 of %L2 searches")
-                                    .arg(run->finishedSearches())
-                                    .arg(run->request().searches()));
+    const bool runs = m_compare->isRunning();
+    m_toComparison->setVisible(!m_compare->isVisible() && (runs || m_compare->unsavedSearches() > 0));
+    if (run == nullptr) return;
+    m_toComparison->setText(runs ? tr("Comparison: %L1 of %L2 searches")
+                                       .arg(run->finishedSearches())
+                                       .arg(run->request().searches())
+                                 : tr("Comparison finished: %L1 searches").arg(run->finishedSearches()));
 }
 
 void MainWindow::moveSelectionTo(int number) {
@@ -884,7 +891,9 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayClose(tr("Close Placewright"), tr("Runs and undo history will be lost.")) ||
+    if (!mayClose(tr("Close Placewright"),
+                  tr("The undo history will be lost. “Last session” on the start page brings the runs "
+                     "back.")) ||
         (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
         return event->ignore();
     m_document->cancelMeasuring();

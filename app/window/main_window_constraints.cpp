@@ -69,7 +69,7 @@ void MainWindow::removeConstraints() {
     if (!m_document->isOpen()) return;
     const Constraints now = m_document->latestConstraints();
     const Constraints fewer = withoutOps(now, *m_document->problem()->graph, m_document->selection());
-    if (fewer == now) return showInformation(tr("No constraint is about what is selected."));
+    if (fewer == now) return showInformation(tr("No constraint applies to the selection."));
     m_document->setConstraints(fewer);
 }
 

@@ -67,7 +67,8 @@ QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* wid
     m_window->addDockWidget(area, dock);
     auto* go = new QAction(title, this);
     go->setShortcut(keyOfPanel(m_docks.size()));
-    go->setToolTip(tr("Bring the panel to the front and give it the keys; once more: back to the graph"));
+    go->setToolTip(
+        tr("Bring the panel to the front with the keyboard in it; press again to return to the graph"));
     for (const PanelIcon& icon : kIcons) {
         if (name == QLatin1String(icon.panel)) go->setIcon(lineIcon(QLatin1String(icon.icon)));
     }

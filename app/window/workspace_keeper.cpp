@@ -304,7 +304,7 @@ void WorkspaceKeeper::tellKept(const QString& file) {
     m_offers->offer(
         QStringLiteral("kept"),
         tr("Runs or placements could not be taken along: the network or machine file has changed. "
-           "They are kept in %1; open it when the file is as it was.")
+           "They are kept in %1; restore the old file, then open it.")
             .arg(file),
         {{tr("Close"), {}}});
 }

@@ -14,6 +14,7 @@
 #include <QStyleOptionSlider>
 #include <QTableWidget>
 #include <QTest>
+#include <QWheelEvent>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/machine/machine_editor.hpp"
@@ -180,7 +181,7 @@ private Q_SLOTS:
         QTest::newRow("negative") << kMemory << "-3"
                                   << "expected 0.001 to 100000 GB";
         QTest::newRow("no number") << kMemory << "much"
-                                   << "\"much\" is no number";
+                                   << "\"much\" is not a number";
         QTest::newRow("efficiency") << kMemory + 3 << "101"
                                     << "expected 0.01 to 100 %";
         QTest::newRow("name") << kDeviceName << "gpu:1"
@@ -406,6 +407,46 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.job().machine, original);
         QVERIFY(!shown.document.isMachineEdited());
+    }
+
+    /// Who scrolls the panel must not change a factor, which stops the searches.
+    void theWheelScrolls() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QStringLiteral("2x-v100-pcie")));
+        showPanel(shown);
+        QSlider* const speed = slider(shown, "speedFactor");
+        const auto turn = [&] {
+            const QPointF middle = speed->rect().center();
+            QWheelEvent wheel(middle, speed->mapToGlobal(middle), {}, {0, 120}, Qt::NoButton, {},
+                              Qt::NoScrollPhase, false);
+            QApplication::sendEvent(speed, &wheel);
+        };
+        shown.window.setFocus();
+        turn();
+        QCOMPARE(speed->value(), 0);
+        speed->setFocus();
+        turn();
+        QVERIFY(speed->value() > 0);
+    }
+
+    /// What is asked for while an edit is computed wins; the tables go back to the machine in use.
+    void editIsDropped() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        const int devices = editor->devices()->rowCount();
+        const auto machine = shown.document.machineToEdit();
+        shown.document.editMachine(QStringLiteral("Duplicate"), with_device(*machine, machine->device(1), 1));
+        QCOMPARE(shown.document.machineToEdit()->devices().size(), std::size_t(devices) + 1);
+        JobOptions options = shown.document.options();
+        options.simulation.batches = 2;
+        shown.document.setOptions(options);
+        QCOMPARE(editor->devices()->rowCount(), devices);
+        QVERIFY2(shown.message().contains(QStringLiteral("The edit of the machine was dropped")),
+                 qPrintable(shown.message()));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.options().simulation.batches, 2U);
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t(devices));
     }
 
     void slideSelected() {

@@ -351,6 +351,20 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), first);
     }
 
+    /// A search waits until the screen has been simulated. Removed and brought back, it must start once.
+    void aWaitingRunIsRemovedAndBroughtBack() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.document.moveOps({shown.op("branch0")}, 1);
+        const int run = shown.document.startSearch(test::request("random", kEndless));
+        QVERIFY(!shown.document.runs().front()->isStarted());
+        shown.document.removeRun(run);
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.runs().size(), std::size_t{1});
+        QCOMPARE(shown.document.runs().front()->state(), Run::State::cancelled);
+    }
+
     void searchesRunSideBySide() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -389,7 +389,8 @@ private Q_SLOTS:
         QVERIFY(!palette.isNull() && palette->isVisible());
         field(palette)->clear();
         QTest::keyClicks(field(palette), "qqqqq");
-        QCOMPARE(palette->findChild<QListWidget*>()->item(0)->text(), QStringLiteral("Nothing is called so"));
+        QCOMPARE(palette->findChild<QListWidget*>()->item(0)->text(),
+                 QStringLiteral("Nothing has that name"));
     }
 };
 

@@ -116,6 +116,37 @@ private Q_SLOTS:
         QCOMPARE(after.window.keeper()->file(), file);
     }
 
+    void savingAgainAddsNothing() {
+        auto shown = worked();
+        QVERIFY(shown);
+        const auto keep = [&] { shown->document.keep(shown->document.snapshot(), shown->stepTime()); };
+        keep();
+        const std::size_t kept = shown->document.snapshot().kept.size();
+        keep();
+        keep();
+        QCOMPARE(shown->document.snapshot().kept.size(), kept);
+    }
+
+    void keptPlacementsAreBounded() {
+        auto shown = worked();
+        QVERIFY(shown);
+        KeptPlacements kept;
+        const auto& scenario = shown->document.scenario();
+        Placement placement = shown->document.placement();
+        const auto devices = static_cast<DeviceId>(shown->document.problem()->devices);
+        for (std::size_t i = 0; i < 3 * KeptPlacements::kMostKept; ++i) {
+            std::size_t digits = i;  // each one differs
+            for (DeviceId& device : placement) {
+                device = static_cast<DeviceId>(digits % devices);
+                digits /= devices;
+            }
+            kept.keep(scenario, placement, 1);
+        }
+        QCOMPARE(kept.all().size(), KeptPlacements::kMostKept);
+        QVERIFY(kept.all().back().placement == placement);
+        QVERIFY(!kept.lacks(scenario, placement));
+    }
+
     void aStoppedSearchGoesOn() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
@@ -170,7 +201,7 @@ private Q_SLOTS:
         auto shown = worked();
         QVERIFY(shown);
         shown->action("Resume the selected search")->trigger();
-        QVERIFY2(shown->message().contains("has come to its end"), qPrintable(shown->message()));
+        QVERIFY2(shown->message().contains("there is nothing to resume"), qPrintable(shown->message()));
         QCOMPARE(shown->document.runs().size(), std::size_t{1});
     }
 

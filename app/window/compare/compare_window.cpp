@@ -450,15 +450,12 @@ bool CompareWindow::mayClose() {
     if (isRunning() && unsavedSearches() == 0) {
         QMessageBox question(QMessageBox::Question, windowTitle(), tr("Stop the comparison?"),
                              QMessageBox::Discard | QMessageBox::Cancel, this);
-        question.setInformativeText(tr("No further search would end: %L1 of %L2 have.")
+        question.setInformativeText(tr("%L1 of %L2 searches have finished; the others will be stopped.")
                                         .arg(m_run->finishedSearches())
                                         .arg(m_run->request().searches()));
         question.button(QMessageBox::Discard)->setText(tr("&Stop"));
         return question.exec() == QMessageBox::Discard;
     }
-    const bool elsewhere =
-        std::ranges::any_of(m_run->cases(), [this](const auto& item) { return !isOpen(*item); });
-    if (!isRunning() && !elsewhere) return true;
     return mayDrop(isRunning() ? tr("Closing stops the comparison; unsaved searches will be lost.")
                                : tr("Otherwise they will be lost."));
 }

@@ -17,7 +17,7 @@ Learning::Learning(Document* document, std::map<std::string, OptionValues>& opti
     connect(document, &Document::problemChanged, this, &Learning::showAction);
     m_back = new QToolButton(parent);
     m_back->setObjectName(QStringLiteral("toLearning"));
-    m_back->setToolTip(tr("Open the training window, which goes on (Ctrl+Shift+L)"));
+    m_back->setToolTip(tr("Open the training window; training continues (Ctrl+Shift+L)"));
     m_back->hide();
     connect(m_back, &QToolButton::clicked, this, &Learning::train);
 }
