@@ -128,8 +128,7 @@ void Learning::predictBy(std::function<std::shared_ptr<const PolicyFile>()> read
             }
             const Rollout rollout = predict_placement(*policy->design.policy, policy->state.weights, graph,
                                                       policy->design.training.passes);
-            return Prediction{policy, std::make_shared<const Placement>(
-                                          obeying(graph.choices.problem(), last_placement(graph, rollout)))};
+            return Prediction{policy, std::make_shared<const Placement>(last_placement(graph, rollout))};
         },
         [this, problem = m_document->problem()](Prediction prediction) {
             if (m_document->problem() != problem) return;  // something else has been opened
