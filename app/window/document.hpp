@@ -183,6 +183,8 @@ public:
     const QString& profileFailure() const { return m_profileFailure; }
     /// Stops what is measured, and says so.
     void cancelMeasuring();
+    /// Changes whenever measured runs are added or removed.
+    quint64 measuredRevision() const { return m_measurements.revision(); }
     /// Number of benchmarks that are in no file.
     std::size_t benchmarks() const { return m_measurements.unsaved(); }
     /// Writes the spans of a measured run as a Chrome trace, on another thread; a message reports the end.

@@ -37,6 +37,8 @@ WorkspaceSnapshot Document::snapshot() const {
     for (const KeptPlacements::Kept& kept : m_kept.all()) {
         if (sameNetwork(*kept.scenario, *m_scenario)) snapshot.kept.push_back(kept);
     }
+    snapshot.measured = m_measurements.all();
+    snapshot.benchmarks = m_benchmarks;
     snapshot.room = m_room;
     snapshot.selection = m_selection;
     snapshot.closed = m_closed;
@@ -97,6 +99,8 @@ void Document::adoptWorkspace(const QString& file, RestoredWorkspace opened) {
     }
     m_shown = opened.shownRun;
     m_pinnedBefore = opened.followedRun;
+    m_benchmarks = opened.benchmarks;
+    m_measurements.restore(std::move(opened.measured));
     if (opened.closed) setClosedModules(*opened.closed);
     m_insights.simulate();
     setSelection(opened.selection);
@@ -113,6 +117,7 @@ void Document::keep(const WorkspaceSnapshot& saved, double score_s) {
             m_kept.keep(run.scenario, *progress.best_placement, progress.best.penalised_s);
     }
     m_kept.keep(saved.scenario, saved.placement, score_s);
+    for (const KeptMeasurement& of : saved.measured) m_measurements.setSaved(of.run.get());
 }
 
 void Document::resumeRun(int id) {

@@ -10,6 +10,7 @@
 #include <QProcess>
 
 #include "app/window/budget_box.hpp"
+#include "app/window/learn/learning.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 #include "app/window/panels.hpp"
@@ -112,6 +113,7 @@ void MainWindow::addView(WorkspaceSnapshot& snapshot) const {
         view[kTimelineStart] = timeline.start_s;
         view[kTimelineEnd] = timeline.end_s;
     }
+    snapshot.learned = m_learning->learned();
     if (const auto& side = m_pinned->side(); side && sameNetwork(*side->scenario, *snapshot.scenario))
         snapshot.pinned = side;
 }
@@ -125,6 +127,7 @@ void MainWindow::showView(const OpenedWorkspace& opened) {
     if (const auto seed = wholeOf(view, kSeed)) m_bars->chooseSeed(static_cast<int>(*seed));
     m_history->await(graphZoomFrom(view), timelineZoomFrom(view));
     if (opened.pinned) m_pinned->pin(*opened.pinned);
+    m_learning->restore(opened.learned);
     showStart(false);
     fillRecent();
 }
@@ -133,6 +136,7 @@ void MainWindow::watchView() {
     connect(m_graph, &GraphView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_timeline, &TimelineView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_pinned, &PinnedPlacement::changed, m_keeper, &WorkspaceKeeper::noteView);
+    connect(m_learning, &Learning::learnedChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const QDockWidget* dock : findChildren<QDockWidget*>())
         connect(dock, &QDockWidget::visibilityChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const ToolBars::Choice& choice : m_bars->choices())

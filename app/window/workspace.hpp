@@ -13,6 +13,7 @@
 #include <QStringList>
 
 #include "app/window/kept_placements.hpp"
+#include "app/window/measurements.hpp"
 #include "app/window/run.hpp"
 #include "app/window/scenario.hpp"
 #include "core/io/state/workspace_file.hpp"
@@ -49,6 +50,9 @@ struct WorkspaceSnapshot {
     std::optional<ClosedScopes> closed;
     LayoutRoom room;
     std::optional<PinnedSide> pinned;
+    std::vector<KeptMeasurement> measured;
+    int benchmarks = 0;
+    std::optional<Workspace::Learned> learned;
     OptionValues view;
     bool closedBySystem = false;
     /// Number of runs and kept placements that are of another version of the network, so that no file has
@@ -63,6 +67,7 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
 struct OpenedWorkspace {
     OptionValues view;
     std::optional<PinnedSide> pinned;
+    std::optional<Workspace::Learned> learned;
     bool isIncomplete = false;  ///< something of the file could not be used
 };
 
@@ -81,6 +86,8 @@ struct RestoredWorkspace {
     int shownRun = 0, followedRun = 0;
     std::vector<RestoredRun> runs;
     std::vector<KeptPlacements::Kept> kept;
+    std::vector<KeptMeasurement> measured;
+    int benchmarks = 0;
     OpList selection;
     std::optional<ClosedScopes> closed;
     std::optional<LayoutRoom> room;

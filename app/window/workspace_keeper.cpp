@@ -94,6 +94,9 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
         if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) return note();
         noteView();
     });
+    connect(document, &Document::measuredChanged, this, [this] {
+        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
+    });
     connect(document, &Document::selectionChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::sceneChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::problemChanged, this, [this] {
@@ -144,7 +147,7 @@ void WorkspaceKeeper::noteView() {
 }
 
 quint64 WorkspaceKeeper::runsSignature() const {
-    quint64 signature = 0;
+    quint64 signature = m_document->measuredRevision();
     for (const auto& run : m_document->runs()) {
         constexpr quint64 kPrime = 1'099'511'628'211;
         for (const quint64 value :

@@ -475,9 +475,10 @@ private Q_SLOTS:
         } catch (const InputError& error) {
             message = error.what();
         }
-        QVERIFY2(message.contains("ops that belong together on different devices: \"op0 and op1\"; without "
-                                  "grouping they may be on different devices"),
-                 qPrintable(message));
+        QVERIFY2(
+            message.contains("ops that belong together on different devices: \"op0\" and \"op1\"; without "
+                             "grouping they may be on different devices"),
+            qPrintable(message));
     }
 
     // --- refinement ---

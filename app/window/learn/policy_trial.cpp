@@ -38,7 +38,8 @@ CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, s
         // placement.
         std::vector<Placement> placements;
         for (int j = 0; j < kRandomPlacements; ++j)
-            placements.push_back(lesson.graph->choices.random_placement(random));
+            placements.push_back(
+                obeying(*lesson.job.problem, lesson.graph->choices.random_placement(random)));
         const Rollout rollout =
             predict_placement(*design.policy, policy.state.weights, *lesson.graph, design.training.passes);
         if (design.policy->improves()) {

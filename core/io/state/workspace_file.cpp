@@ -12,6 +12,8 @@
 #include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/state/workspace_parts.hpp"
+#include "core/io/state/workspace_values.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/option_json.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -22,61 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWorkspaceFormat = "placewright.workspace";
-constexpr std::int64_t kWorkspaceVersion = 1;
-constexpr std::size_t kMostParts = 1000;  // runs, scenarios, kept placements
-constexpr std::int64_t kMostWhole = std::numeric_limits<std::int64_t>::max();
+// 2: factors on machines, measured runs, what was learned.
+constexpr std::int64_t kWorkspaceVersion = 2;
+constexpr std::size_t kMostParts = 1000;  // runs, scenarios, kept placements, measured runs
 constexpr std::array kStates{"running", "finished", "cancelled", "failed"};
 
 // --- values ---
-
-Json number_json(double value) {
-    return std::isfinite(value) ? json_number(value) : Json(nullptr);
-}
-
-/// A finite number; null stands for infinity.
-double number_from(const JsonValue& value) {
-    return value.json().is_null() ? kInfinity : value.number();
-}
-
-template <class Number>
-void append_number(std::string& text, Number value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    text.append(digits.data(), end.ptr);
-}
-
-/// The numbers in a text, separated by single blanks.
-template <class Number>
-bool next_number(std::string_view& text, Number& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) return false;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.empty()) return true;
-    if (text.front() != ' ') return false;
-    text.remove_prefix(1);
-    return !text.empty();
-}
-
-std::string placement_text(const Placement& placement) {
-    std::string text;
-    for (const DeviceId device : placement) {
-        if (!text.empty()) text += ' ';
-        append_number(text, device);
-    }
-    return text;
-}
-
-Placement placement_from(const JsonValue& value) {
-    const std::string whole = value.text();
-    std::string_view text = whole;
-    Placement placement;
-    while (!text.empty()) {
-        DeviceId device = 0;
-        if (!next_number(text, device)) value.fail("is no list of device numbers, such as \"0 0 1\"");
-        placement.push_back(device);
-    }
-    return placement;
-}
 
 Json score_json(const Score& score) {
     return Json::array({number_json(score.penalised_s), number_json(score.value_s), score.fits});
@@ -118,6 +71,17 @@ bool is_file(const std::string& text) {
     return fs::path(text).has_parent_path() || fs::exists(text, error);
 }
 
+std::string relative_file(const std::string& file, const Path& folder) {
+    std::error_code error;
+    return fs::absolute(file, error).lexically_normal().lexically_relative(folder).generic_string();
+}
+
+std::string absolute_file(const JsonValue& value, const Path& folder) {
+    const std::string file = value.text();
+    if (file.empty()) value.fail("is empty");
+    return (folder / fs::path(file)).lexically_normal().string();
+}
+
 /// A file as a path relative to the workspace; the name of a shipped file, or the parts of a machine, as they
 /// are.
 Json source_json(const std::string& text, const Path& folder) {
@@ -127,7 +91,7 @@ Json source_json(const std::string& text, const Path& folder) {
     const fs::path shipped = fs::absolute(models_folder(), error).lexically_normal();
     const std::string inside = file.lexically_relative(shipped).string();
     if (!inside.empty() && !inside.starts_with("..")) return {{"name", file.stem().string()}};
-    return {{"file", file.lexically_relative(folder).generic_string()}};
+    return {{"file", relative_file(text, folder)}};
 }
 
 std::string source_from(const JsonValue& value, const Path& folder) {
@@ -135,9 +99,7 @@ std::string source_from(const JsonValue& value, const Path& folder) {
         if (name->text().empty()) name->fail("is empty");
         return name->text();
     }
-    const std::string file = value.at("file").text();
-    if (file.empty()) value.at("file").fail("is empty");
-    return (folder / fs::path(file)).lexically_normal().string();
+    return absolute_file(value.at("file"), folder);
 }
 
 Path folder_of(const Path& file) {
@@ -215,23 +177,6 @@ std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
                                    std::make_shared<const Placement>(placement_from(item.at("placement")))});
     });
     return archive;
-}
-
-Json means_json(const std::vector<SeriesPoint>& means) {
-    Json points = Json::array();
-    for (const SeriesPoint& point : means)
-        points.push_back(Json::array({point.evaluations, number_json(point.value)}));
-    return points;
-}
-
-std::vector<SeriesPoint> means_from(const JsonValue& value) {
-    std::vector<SeriesPoint> means;
-    value.for_each_item([&](const JsonValue& point) {
-        if (point.size() != 2) point.fail("is no point: expected [evaluations, value]");
-        means.push_back(
-            {static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)), number_from(point.at(1))});
-    });
-    return means;
 }
 
 Json samples_json(const std::vector<SamplePoint>& samples) {
@@ -343,6 +288,8 @@ Json run_json(const Workspace::Run& run) {
     if (progress.samples) json["samples"] = samples_json(*progress.samples);
     if (run.sketch) json["sketch"] = sketch_json(*run.sketch);
     if (progress.archive) json["archive"] = archive_json(*progress.archive);
+    if (progress.distribution) json["distribution"] = distribution_json(*progress.distribution);
+    if (progress.training) json["training"] = training_json(*progress.training);
     json["scores"] = scores_json(run.scores);
     return json;
 }
@@ -386,6 +333,9 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     if (const auto samples = value.find("samples")) run.progress.samples = samples_from(*samples);
     if (const auto sketch = value.find("sketch")) run.sketch = sketch_from(*sketch);
     if (const auto archive = value.find("archive")) run.progress.archive = archive_from(*archive);
+    if (const auto distribution = value.find("distribution"))
+        run.progress.distribution = distribution_from(*distribution);
+    if (const auto training = value.find("training")) run.progress.training = training_from(*training);
     run.scores = scores_from(value.at("scores"));
     return run;
 }
@@ -398,6 +348,7 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
     for (const Workspace::Scenario& scenario : workspace.scenarios) {
         Json json = {{"machine", source_json(scenario.machine, folder)}};
         if (!scenario.edited.empty()) json["edited"] = json_value(scenario.edited);
+        if (!scenario.factors.is_none()) json["what_if"] = factors_json(scenario.factors);
         json["options"] = options_json(with_files(scenario.options, folder, true));
         json["fingerprint"] = scenario.fingerprint;
         scenarios.push_back(std::move(json));
@@ -426,6 +377,21 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
         root["pinned"] = {{"scenario", workspace.pinned->scenario},
                           {"placement", placement_text(workspace.pinned->placement)},
                           {"name", workspace.pinned->name}};
+    if (!workspace.measured.empty()) {
+        Json measured = Json::array();
+        for (const Workspace::Measured& each : workspace.measured) {
+            measured.push_back({{"name", each.name}, {"saved", each.saved}, {"scenario", each.scenario}});
+            if (!each.file.empty()) measured.back()["trace"] = relative_file(each.file, folder);
+            add_measured(measured.back(), each.run);
+        }
+        root["measured"] = std::move(measured);
+        root["benchmarks"] = workspace.benchmarks;
+    }
+    if (const auto& learned = workspace.learned) {
+        root["learned"] = {{"policy", learned->policy}, {"planned_updates", learned->planned_updates}};
+        if (!learned->file.empty()) root["learned"]["file"] = relative_file(learned->file, folder);
+        root["learned"]["training"] = training_json(*learned->curve);
+    }
     return file_text(root);
 }
 
@@ -450,9 +416,13 @@ Workspace read_workspace(const Path& file) {
     workspace.network = source_from(root.at("network"), folder);
     each_of(root.at("scenarios"), kMostParts, [&](const JsonValue& item) {
         const auto edited = item.find("edited");
-        workspace.scenarios.push_back(
-            {source_from(item.at("machine"), folder), edited ? edited->json().dump() : std::string(),
-             with_files(options_from(item.at("options")), folder, false), item.at("fingerprint").text()});
+        workspace.scenarios.push_back({source_from(item.at("machine"), folder),
+                                       edited ? edited->json().dump() : std::string(),
+                                       with_files(options_from(item.at("options")), folder, false),
+                                       item.at("fingerprint").text(),
+                                       {}});
+        if (const auto factors = item.find("what_if"))
+            workspace.scenarios.back().factors = factors_from(*factors);
     });
     if (workspace.scenarios.empty()) root.at("scenarios").fail("is empty");
     root.at("placement").for_each_member([&](const std::string& op, const JsonValue& device) {
@@ -483,6 +453,25 @@ Workspace read_workspace(const Path& file) {
             [&](const JsonValue& path) { workspace.closed_modules.push_back(path.text()); });
     }
     workspace.view = options_from(root.at("view"));
+    if (const auto measured = root.find("measured")) {
+        each_of(*measured, kMostParts, [&](const JsonValue& item) {
+            Workspace::Measured& each = workspace.measured.emplace_back();
+            each.name = item.at("name").text();
+            each.saved = item.at("saved").truth();
+            each.scenario = index_from(item.at("scenario"), workspace.scenarios.size());
+            if (const auto trace = item.find("trace")) each.file = absolute_file(*trace, folder);
+            each.run = measured_from(item);
+        });
+        workspace.benchmarks = static_cast<int>(root.at("benchmarks").whole(0, 1'000'000'000));
+    }
+    if (const auto learned = root.find("learned")) {
+        Workspace::Learned& found = workspace.learned.emplace();
+        found.policy = learned->at("policy").text();
+        found.planned_updates =
+            static_cast<std::uint64_t>(learned->at("planned_updates").whole(0, kMostWhole));
+        if (const auto policy = learned->find("file")) found.file = absolute_file(*policy, folder);
+        found.curve = training_from(learned->at("training"));
+    }
     return workspace;
 }
 
