@@ -306,8 +306,9 @@ void MainWindow::makeActions() {
     QAction* const constraints = m_actions->menu(MenuId::constraints)->menuAction();
     m_graph->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
                          action(ActionId::selectKind), action(ActionId::selectModule), separator(),
-                         action(ActionId::openModule), action(ActionId::closeModule), separator(),
-                         action(ActionId::copyNames), action(ActionId::pathColour)});
+                         action(ActionId::openModule), action(ActionId::openEqualModules),
+                         action(ActionId::closeModule), separator(), action(ActionId::copyNames),
+                         action(ActionId::pathColour)});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_devices->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
                            action(ActionId::copyNames)});
@@ -367,7 +368,16 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 }
 
 void MainWindow::openModule() {
-    if (m_graph->canOpenModules()) return m_graph->openSelectedModules();
+    if (!m_graph->canOpenModules()) return showNoClosedModule();
+    m_graph->openSelectedModules();
+}
+
+void MainWindow::openEqualModules() {
+    if (!m_graph->canOpenModules()) return showNoClosedModule();
+    m_graph->openEqualModules();
+}
+
+void MainWindow::showNoClosedModule() {
     showInformation(tr("No closed module is selected. Closed modules are drawn as stacks of boxes."));
 }
 

@@ -250,6 +250,8 @@ private:
     /// Copies the names of the selected ops to the clipboard, one a line.
     void copyNames();
     void openModule();
+    void openEqualModules();
+    void showNoClosedModule();
     void closeModule();
     void restoreLayout();
     /// Opens the field that finds commands by their names.
