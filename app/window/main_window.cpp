@@ -705,6 +705,7 @@ void MainWindow::pinA() {
 void MainWindow::openPair() {
     if (!m_pinned->isPinned()) return;
     if (m_pair == nullptr) m_pair = new PairWindow(m_document.get(), m_pinned, this);
+    m_pair->setDirection(chosenDirection());
     m_pair->show();
     m_pair->raise();
     m_pair->activateWindow();
@@ -790,17 +791,23 @@ void MainWindow::showColors() {
 void MainWindow::chooseDirection() {
     m_graph->fit();
     fitRoom();
+    if (m_pair != nullptr) m_pair->setDirection(chosenDirection());
+}
+
+std::optional<LayoutRoom::Direction> MainWindow::chosenDirection() const {
+    if (action(ActionId::directionRight)->isChecked()) return LayoutRoom::Direction::right;
+    if (action(ActionId::directionDown)->isChecked()) return LayoutRoom::Direction::down;
+    return std::nullopt;
 }
 
 /// Lays out the graph for the room that it has now.
 void MainWindow::fitRoom() {
     if (!m_graph->isVisible() || !m_graph->isFitted() || m_history->isAwaiting()) return;
-    using Direction = LayoutRoom::Direction;
     const QSizeF room = m_graph->roomForWhole();
     const double aspect = room.width() / room.height();
-    const bool right = action(ActionId::directionRight)->isChecked() ||
-                       (action(ActionId::directionAuto)->isChecked() && aspect > 1);
-    m_document->setRoom({right ? Direction::right : Direction::down, aspect});
+    using Direction = LayoutRoom::Direction;
+    m_document->setRoom(
+        {chosenDirection().value_or(aspect > 1 ? Direction::right : Direction::down), aspect});
 }
 
 void MainWindow::restoreSettings() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QMainWindow>
@@ -184,6 +185,8 @@ private:
     void openNewWindow();
     void resumeSelectedRun();
     void chooseDirection();
+    /// The direction of graphs that the user chose; nothing: by the shape of their room.
+    std::optional<LayoutRoom::Direction> chosenDirection() const;
     void chooseColors();
     /// Checks what the graph is coloured by in the menu.
     void showColors();
