@@ -96,7 +96,8 @@ void ArchiveMap::makeControls() {
     };
     m_coverage = figure("coverage", tr("Coverage: the share of niches that hold a placement."));
     m_quality = figure("qdScore", tr("QD score: the sum over all niches of how many times faster their "
-                                     "elites are than one device; it grows with coverage and quality."));
+                                     "elites are than the best single device (with enough memory); it "
+                                     "grows with coverage and quality."));
     m_best = figure("best", tr("The best elite that fits the memory."));
     m_misfits = figure("misfits", tr("Niches, hatched in the map, whose elites do not fit the memory."));
     figures->addStretch(1);

@@ -137,7 +137,9 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     const int node = event->button() == Qt::LeftButton ? nodeUnder(event->position()) : -1;
     if (node < 0) return;
     if (m_scene->nodes[static_cast<std::size_t>(node)].isModule()) {
-        openModules({static_cast<std::uint32_t>(node)});
+        const std::vector nodes{static_cast<std::uint32_t>(node)};
+        openModules(event->modifiers() & Qt::ShiftModifier ? withEqualModules(nodes) : nodes,
+                    m_scene->nodes[nodes.front()].op);
     } else {
         zoomTo({m_scene->nodes[static_cast<std::size_t>(node)].op});
     }
@@ -224,7 +226,7 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     } else if (key >= Qt::Key_1 && key <= Qt::Key_9 && !m_selection.empty()) {
         Q_EMIT deviceKeyPressed(key - Qt::Key_0);
     } else if ((key == Qt::Key_Return || key == Qt::Key_Enter) && canOpenModules()) {
-        openSelectedModules();
+        event->modifiers() & Qt::ShiftModifier ? openEqualModules() : openSelectedModules();
     } else if (key == Qt::Key_Backspace && canCloseModules()) {
         closeSelectedModules();
     } else if (key == Qt::Key_Plus || key == Qt::Key_Equal) {

@@ -80,6 +80,8 @@ public:
 
     /// Requests a scene in which the selected modules are open.
     void openSelectedModules();
+    /// The same with all closed modules that have the same content as a selected one.
+    void openEqualModules();
     /// Requests a scene in which all modules around `op` are open, and scrolls the op into view then. Returns
     /// false, without a request, if the op already has a node of its own.
     bool openRound(OpId op);
@@ -187,7 +189,10 @@ private:
     /// Indices in scene.modules of the innermost closable modules around the selected nodes.
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
-    void openModules(const std::vector<std::uint32_t>& nodes);
+    /// These modules and the drawn ones of the same content, ascending.
+    std::vector<std::uint32_t> withEqualModules(const std::vector<std::uint32_t>& nodes) const;
+    /// `stays`: op that keeps its place.
+    void openModules(const std::vector<std::uint32_t>& nodes, OpId stays);
     void requestModules(const QStringList& paths, bool open, OpId stays);
     void hover(int node);
     void selectNeighbour(int key);

@@ -17,8 +17,10 @@ inline QString secondsText(double seconds) {
 inline QString bytesText(double bytes) {
     return QString::fromStdString(format_bytes(bytes));
 }
+/// Grouped as the locale does, with an SI suffix from 10 000 on.
 inline QString countText(double count) {
-    return QString::fromStdString(format_count(count));
+    return std::abs(count) < 1e4 ? QStringLiteral("%L1").arg(std::llround(count))
+                                 : QString::fromStdString(format_count(count));
 }
 inline QString flopsText(double flops) {
     return QString::fromStdString(format_flops(flops));
@@ -35,11 +37,11 @@ inline QString unbroken(QString text) {
 // Singular and plural are spelled out, since English has no translation file in which Qt could look them up.
 inline QString opsText(std::size_t count) {
     return count == 1 ? QCoreApplication::translate("Quantities", "1 op")
-                      : QCoreApplication::translate("Quantities", "%1 ops").arg(count);
+                      : QCoreApplication::translate("Quantities", "%L1 ops").arg(count);
 }
 inline QString transfersText(std::size_t count) {
     return count == 1 ? QCoreApplication::translate("Quantities", "1 transfer")
-                      : QCoreApplication::translate("Quantities", "%1 transfers").arg(count);
+                      : QCoreApplication::translate("Quantities", "%L1 transfers").arg(count);
 }
 
 /// "8.10 / 32.0 GB"; both have a unit if the units differ.

@@ -86,6 +86,7 @@ enum class ActionId {
     viewBack,
     viewForward,
     openModule,
+    openEqualModules,
     closeModule,
     closeAllModules,
     openAllModules,

@@ -472,10 +472,7 @@ void Document::setClosedModules(const ClosedScopes& closed) {
 }
 
 void Document::setRoom(const LayoutRoom& room) {
-    constexpr double kAlike = 1.25;  // ratio of the shapes of rooms for which a picture serves
-    const bool alike = room.direction == m_room.direction && room.aspect < kAlike * m_room.aspect &&
-                       m_room.aspect < kAlike * room.aspect;
-    if (alike) return;
+    if (alike(room, m_room)) return;
     m_room = room;
     // Where the layout was cancelled, there is to be no drawing.
     if (!isOpen() || (!m_scene && !m_layoutLane.busy())) return;

@@ -311,8 +311,9 @@ void MainWindow::makeActions() {
     QAction* const constraints = m_actions->menu(MenuId::constraints)->menuAction();
     m_graph->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
                          action(ActionId::selectKind), action(ActionId::selectModule), separator(),
-                         action(ActionId::openModule), action(ActionId::closeModule), separator(),
-                         action(ActionId::copyNames), action(ActionId::pathColour)});
+                         action(ActionId::openModule), action(ActionId::openEqualModules),
+                         action(ActionId::closeModule), separator(), action(ActionId::copyNames),
+                         action(ActionId::pathColour)});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_devices->addActions({moveTo->menuAction(), constraints, separator(), action(ActionId::zoomToSelection),
                            action(ActionId::copyNames)});
@@ -372,7 +373,16 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 }
 
 void MainWindow::openModule() {
-    if (m_graph->canOpenModules()) return m_graph->openSelectedModules();
+    if (!m_graph->canOpenModules()) return showNoClosedModule();
+    m_graph->openSelectedModules();
+}
+
+void MainWindow::openEqualModules() {
+    if (!m_graph->canOpenModules()) return showNoClosedModule();
+    m_graph->openEqualModules();
+}
+
+void MainWindow::showNoClosedModule() {
     showInformation(tr("No closed module is selected. Closed modules are drawn as stacks of boxes."));
 }
 
@@ -700,6 +710,7 @@ void MainWindow::pinA() {
 void MainWindow::openPair() {
     if (!m_pinned->isPinned()) return;
     if (m_pair == nullptr) m_pair = new PairWindow(m_document.get(), m_pinned, this);
+    m_pair->setDirection(chosenDirection());
     m_pair->show();
     m_pair->raise();
     m_pair->activateWindow();
@@ -787,17 +798,23 @@ void MainWindow::showColors() {
 void MainWindow::chooseDirection() {
     m_graph->fit();
     fitRoom();
+    if (m_pair != nullptr) m_pair->setDirection(chosenDirection());
+}
+
+std::optional<LayoutRoom::Direction> MainWindow::chosenDirection() const {
+    if (action(ActionId::directionRight)->isChecked()) return LayoutRoom::Direction::right;
+    if (action(ActionId::directionDown)->isChecked()) return LayoutRoom::Direction::down;
+    return std::nullopt;
 }
 
 /// Lays out the graph for the room that it has now.
 void MainWindow::fitRoom() {
     if (!m_graph->isVisible() || !m_graph->isFitted() || m_history->isAwaiting()) return;
-    using Direction = LayoutRoom::Direction;
     const QSizeF room = m_graph->roomForWhole();
     const double aspect = room.width() / room.height();
-    const bool right = action(ActionId::directionRight)->isChecked() ||
-                       (action(ActionId::directionAuto)->isChecked() && aspect > 1);
-    m_document->setRoom({right ? Direction::right : Direction::down, aspect});
+    using Direction = LayoutRoom::Direction;
+    m_document->setRoom(
+        {chosenDirection().value_or(aspect > 1 ? Direction::right : Direction::down), aspect});
 }
 
 void MainWindow::restoreSettings() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QMainWindow>
@@ -184,6 +185,8 @@ private:
     void openNewWindow();
     void resumeSelectedRun();
     void chooseDirection();
+    /// The direction of graphs that the user chose; nothing: by the shape of their room.
+    std::optional<LayoutRoom::Direction> chosenDirection() const;
     void chooseColors();
     /// Checks what the graph is coloured by in the menu.
     void showColors();
@@ -250,6 +253,8 @@ private:
     /// Copies the names of the selected ops to the clipboard, one a line.
     void copyNames();
     void openModule();
+    void openEqualModules();
+    void showNoClosedModule();
     void closeModule();
     void restoreLayout();
     /// Opens the field that finds commands by their names.

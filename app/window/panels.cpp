@@ -10,7 +10,7 @@
 #include <QEvent>
 #include <QMainWindow>
 #include <QScrollArea>
-#include <QTimer>
+#include <QTabBar>
 
 #include "app/window/settings.hpp"
 #include "widgets/icons.hpp"
@@ -55,6 +55,8 @@ Panels::Panels(QMainWindow* window) : QObject(window), m_window(window) {
     // height, because their tables and texts are long.
     window->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    m_settling.setSingleShot(true);
+    connect(&m_settling, &QTimer::timeout, this, &Panels::settleHeights);
 }
 
 QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* widget,
@@ -65,6 +67,15 @@ QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* wid
     // Panels behind other tabs must not keep the window from shrinking.
     if (area == Qt::RightDockWidgetArea) widget->setMinimumHeight(4 * m_window->fontMetrics().lineSpacing());
     m_window->addDockWidget(area, dock);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        if (visible) {
+            m_front.insert(dock);
+        } else {
+            m_front.remove(dock);
+            m_wantedHeights.remove(dock);
+        }
+        m_settling.start();
+    });
     auto* go = new QAction(title, this);
     go->setShortcut(keyOfPanel(m_docks.size()));
     go->setToolTip(
@@ -94,6 +105,7 @@ void Panels::setDefault() {
 }
 
 void Panels::restoreDefault() {
+    m_loans.clear();
     m_window->restoreState(m_default);
     setSizes();
 }
@@ -186,8 +198,72 @@ void Panels::raise(QWidget* widget) {
 
 void Panels::heighten(QWidget* widget, int least) {
     for (QDockWidget* dock : std::as_const(m_docks)) {
-        if (dock->widget() == widget && !dock->isFloating() && dock->height() < least)
-            m_window->resizeDocks({dock}, {least}, Qt::Vertical);
+        if (dock->widget() == widget) m_wantedHeights[dock] = least;
+    }
+    m_settling.start();
+}
+
+QDockWidget* Panels::frontOf(const QList<QDockWidget*>& tabs) const {
+    const auto front = std::ranges::find_if(
+        tabs, [this](QDockWidget* dock) { return m_front.contains(dock) && !dock->isFloating(); });
+    return front == tabs.end() ? nullptr : *front;
+}
+
+/// The highest of the panels in front above and below another one.
+QDockWidget* Panels::neighbourOf(QDockWidget* dock) const {
+    QDockWidget* highest = nullptr;
+    for (QDockWidget* other : m_front) {
+        const bool beside = other == dock || other->isFloating() ||
+                            m_window->dockWidgetArea(other) != m_window->dockWidgetArea(dock) ||
+                            other->geometry().right() < dock->geometry().left() ||
+                            other->geometry().left() > dock->geometry().right();
+        if (!beside && (highest == nullptr || other->height() > highest->height())) highest = other;
+    }
+    return highest;
+}
+
+/// Called when all panels have changed that change with a click on a tab.
+void Panels::settleHeights() {
+    if (!m_shown || !m_window->isVisible()) return;
+    // Qt sets the heights of panels with their tabs, and shares out what does not add up.
+    const auto whole = [this](const QDockWidget* dock) {
+        for (const QTabBar* tabs : m_window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+            if (tabs->isVisible() && tabs->geometry().left() == dock->geometry().left() &&
+                std::abs(tabs->geometry().top() - dock->geometry().bottom()) <= 2)
+                return dock->height() + tabs->height();
+        }
+        return dock->height();
+    };
+    const auto give = [&](QDockWidget* to, QDockWidget* from, int pixels) {
+        m_window->resizeDocks({to, from}, {whole(to) + pixels, whole(from) - pixels}, Qt::Vertical);
+    };
+    for (auto loan = m_loans.begin(); loan != m_loans.end();) {
+        QDockWidget *const borrower = frontOf(loan->borrower), *const lender = frontOf(loan->lender);
+        if (borrower != nullptr && m_wantedHeights.contains(borrower)) {
+            ++loan;
+            continue;
+        }
+        constexpr int kRounding = 3;
+        const bool untouched =
+            borrower != nullptr && (std::abs(borrower->height() - loan->height) <= kRounding ||
+                                    m_window->height() != loan->windowHeight);
+        if (untouched && lender != nullptr) give(lender, borrower, loan->lent);
+        loan = m_loans.erase(loan);
+    }
+    for (auto wanted = m_wantedHeights.cbegin(); wanted != m_wantedHeights.cend(); ++wanted) {
+        QDockWidget* const dock = wanted.key();
+        if (!m_front.contains(dock) || dock->isFloating() ||
+            std::ranges::any_of(m_loans, [&](const Loan& loan) { return loan.borrower.contains(dock); }))
+            continue;
+        QDockWidget* const neighbour = neighbourOf(dock);
+        if (neighbour == nullptr) continue;
+        constexpr int kLeast = 160;  // that a neighbour keeps
+        const int lent = std::min(wanted.value() - dock->height(), neighbour->height() - kLeast);
+        if (lent <= 0) continue;
+        m_loans.push_back({m_window->tabifiedDockWidgets(dock) << dock,
+                           m_window->tabifiedDockWidgets(neighbour) << neighbour, lent, dock->height() + lent,
+                           m_window->height()});
+        give(dock, neighbour, lent);
     }
 }
 

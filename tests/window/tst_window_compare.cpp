@@ -23,6 +23,7 @@
 #include <QTreeWidget>
 #include <QUndoStack>
 
+#include "app/window/algorithm_box.hpp"
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/live_cdf.hpp"
 #include "core/algorithms.hpp"
@@ -105,6 +106,19 @@ private Q_SLOTS:
         m_network = m_place->write(QStringLiteral("wide.json"), test::wide_graph());
     }
 
+    void algorithmsHaveTheHeadingsOfTheMainWindow() {
+        Shown shown;
+        CompareWindow* compare = openCompare(shown);
+        const auto* box = shown.window.findChild<AlgorithmBox*>();
+        const auto* list = control<QListWidget>(compare, "algorithms");
+        QCOMPARE(list->count(), box->count());
+        for (int row = 0; row < list->count(); ++row) {
+            QCOMPARE(list->item(row)->text(), box->itemText(row));
+            QCOMPARE(list->item(row)->flags().testFlag(Qt::ItemIsUserCheckable),
+                     !box->itemData(row).toString().isEmpty());
+        }
+    }
+
     void searchesAreCompared() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
@@ -113,6 +127,8 @@ private Q_SLOTS:
         QCOMPARE(control<QListWidget>(compare, "networks")->item(0)->checkState(), Qt::Checked);
         QCOMPARE(control<QListWidget>(compare, "networks")->item(0)->data(Qt::UserRole).toString(),
                  m_network);
+        // There is nothing to test yet.
+        QVERIFY(!control<QComboBox>(compare, "first")->isVisible());
         checkOnly(compare, "algorithms", {"random", "hill-climbing"});
         type(compare, "seeds", 3);
         type(compare, "evaluations", 40);
@@ -121,6 +137,7 @@ private Q_SLOTS:
         QVERIFY(ends(compare));
         QCOMPARE(compare->run()->state(), ComparisonRun::State::finished);
         QCOMPARE(control<QLabel>(compare, "status")->text(), QString("6 of 6 searches"));
+        QVERIFY(control<QComboBox>(compare, "first")->isVisible());
 
         // The same result as the library with the same seeds.
         const Job& job = shown.document.job();

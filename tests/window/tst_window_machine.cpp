@@ -449,6 +449,28 @@ private Q_SLOTS:
         QCOMPARE(machineOf(shown).devices().size(), std::size_t(devices));
     }
 
+    void manyDevicesHaveRoomInTheNarrowPicture_data() {
+        QTest::addColumn<int>("gpus");
+        for (const int gpus : {3, 8, 16, 40}) QTest::addRow("%d", gpus) << gpus;
+    }
+    void manyDevicesHaveRoomInTheNarrowPicture() {
+        QFETCH(const int, gpus);
+        Shown shown;
+        QVERIFY(shown.open(m_network,
+                           m_work.write("many.json", test::uniform_machine(static_cast<std::size_t>(gpus)))));
+        shown.window.resize(1280, 800);
+        showPanel(shown);
+        const TopologyView* topology = shown.window.whatIfPanel()->topology();
+        for (int i = 0; i < 5; ++i) QTest::qWait(10);
+        for (int a = 0; a < gpus; ++a) {
+            const QRectF box = topology->deviceRect(static_cast<DeviceId>(a));
+            QVERIFY(box.height() >= topology->fontMetrics().height());
+            QVERIFY(QRectF(topology->rect()).contains(box));
+            for (int b = 0; b < a; ++b)
+                QVERIFY(!box.intersects(topology->deviceRect(static_cast<DeviceId>(b))));
+        }
+    }
+
     void slideSelected() {
         Shown shown;
         QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));

@@ -160,11 +160,14 @@ QWidget* CompareWindow::makePlots() {
     m_test->setAccessibleName(tr("Welch's t-test"));
     m_test->setToolTip(tr("Two-sided Welch's t-test of equal means, with unequal variances"));
     m_test->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    auto* test = new QHBoxLayout;
+    m_testRow = new QWidget;
+    auto* test = new QHBoxLayout(m_testRow);
+    test->setContentsMargins(0, 0, 0, 0);
     test->addWidget(m_first);
     test->addWidget(new QLabel(tr("against")));
     test->addWidget(m_second);
     test->addWidget(m_test, 1);
+    m_testRow->hide();
     const auto note = [this](QComboBox* box, QVariant& chosen) {
         connect(box, &QComboBox::activated, this, [this, box, &chosen] {
             chosen = box->currentData();
@@ -176,7 +179,7 @@ QWidget* CompareWindow::makePlots() {
     auto* means = new QWidget;
     auto* meansLayout = new QVBoxLayout(means);
     meansLayout->addWidget(m_plot, 1);
-    meansLayout->addLayout(test);
+    meansLayout->addWidget(m_testRow);
     auto* tabs = new QTabWidget;
     tabs->setObjectName(QStringLiteral("plots"));
     tabs->addTab(means, tr("&Means"));
@@ -492,8 +495,7 @@ void CompareWindow::showCase() {
     }
     fillChoice(m_first, choices, m_firstChosen, 0);
     fillChoice(m_second, choices, m_secondChosen, static_cast<int>(choices.size()) - 1);
-    m_first->setEnabled(m_first->count() > 1);
-    m_second->setEnabled(m_second->count() > 1);
+    m_testRow->setVisible(choices.size() > 1);
     const QString title = objectiveTitle(m_run ? *m_run->request().options.objective : objectives().front());
     m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt, title);
     m_curves->setCurves(curves, title);

@@ -145,6 +145,7 @@ private:
         m_secondChosen;  ///< contestants that the user chose for the test; invalid: the first and the last
     std::size_t m_savedSearches = 0;  ///< number of finished searches when a table was last written
     QLabel* m_test = nullptr;
+    QWidget* m_testRow = nullptr;
     QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };
 

@@ -14,6 +14,7 @@ constexpr int kRandomPlacements = 10;
 
 CdfData data_of(std::span<const Lesson> lessons, std::initializer_list<QString> schemes) {
     CdfData data;
+    data.rows = QObject::tr("Placement");
     for (const Lesson& lesson : lessons) {
         data.graphs.push_back({QString::fromStdString(lesson.job.problem->graph->name()),
                                lesson.job.single_device_fits ? lesson.job.single_device_s : 0});

@@ -173,7 +173,7 @@ FigureDelegate::Rules MachineEditor::rulesOf(EditOf edit, std::function<QString(
 }
 
 QWidget* MachineEditor::makeDevices() {
-    QStringList titles{tr("Name"), tr("Kind")};
+    QStringList titles{tr("Name"), tr("Model")};
     QStringList tips{tr("Name of the device"), tr("Model, with the figures of the catalogue of devices")};
     titles << figureTitles(device_figures());
     tips << figureTips(device_figures());
@@ -232,7 +232,7 @@ QWidget* MachineEditor::makeDevices() {
 }
 
 QWidget* MachineEditor::makeLinks() {
-    QStringList titles{tr("Name"), tr("Kind"), tr("Used by")};
+    QStringList titles{tr("Name"), tr("Model"), tr("Used by")};
     QStringList tips{tr("Name of the link: a channel in one direction, or one that both share"),
                      tr("Model of the link, with the figures of the catalogue"),
                      tr("Routes that cross the link; those of several routes wait for each other")};

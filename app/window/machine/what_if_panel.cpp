@@ -52,7 +52,7 @@ WhatIfPanel::WhatIfPanel(Document* document, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(4, 4, 4, 4);
     layout->setSpacing(2);
-    m_topology->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
+    m_topology->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     layout->addWidget(m_topology, 1);
     m_target->setObjectName(QStringLiteral("whatIfTarget"));
     m_target->setForegroundRole(QPalette::PlaceholderText);

@@ -154,7 +154,7 @@ Json archive_json(const ArchiveView& archive) {
 }
 
 std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
-    constexpr std::size_t kMostDimensions = 8, kMostCells = 10'000'000;
+    constexpr std::size_t kMostDimensions = 8, kMostCells = ArchiveView::kMostCells;
     auto archive = std::make_shared<ArchiveView>();
     std::size_t cells = 1;
     each_of(value.at("dimensions"), kMostDimensions, [&](const JsonValue& item) {
