@@ -17,6 +17,8 @@ namespace placewright {
 namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
+/// Searches on the screen are drawn anew at most this often, whatever their number.
+constexpr int kProgressMs = 33;
 
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
@@ -119,7 +121,16 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
         m_profileFailure = error;
         Q_EMIT profileChanged();
     });
-    connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
+    m_pace.setSingleShot(true);
+    m_pace.setTimerType(Qt::PreciseTimer);
+    m_pace.setInterval(kProgressMs);
+    connect(&m_pace, &QTimer::timeout, this, [this] {
+        if (!m_progressed.empty() || m_whyWaits) showProgress();
+    });
+    connect(&m_insights, &Insights::whyChanged, this, [this] {
+        m_whyWaits = m_pace.isActive() && isSearching();
+        if (!m_whyWaits) Q_EMIT whyChanged();
+    });
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
     connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 #include <QUndoStack>
 
 #include "app/window/background.hpp"
@@ -393,6 +394,10 @@ private:
     void endPointlessSearches();
     /// Shows the run's best placement if the run is followed and better than the screen.
     void follow(Run& run);
+    /// A run has come further: shows it, together with what the others came to meanwhile, as often as a view
+    /// is drawn.
+    void progress(Run& run);
+    void showProgress();
     /// Starts the searches that waited until the current placement was simulated: they are compared with it.
     void startWaiting();
     /// Stops following searches because of an edit, and says so if any runs.
@@ -438,6 +443,9 @@ private:
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
     QString m_later;                    ///< note of reportLater(); empty: none
     int m_shown = 0;                    ///< id of the run whose placement is on screen
+    QTimer m_pace;                      ///< while it runs, nothing that searches come to is shown
+    std::set<int> m_progressed;         ///< ids of the runs whose progress waits to be shown
+    bool m_whyWaits = false;            ///< so does why()
 
     std::deque<MachineStep> m_machineSteps;
     ScreenCommand* m_whatIf = nullptr;  ///< command that further factors improve
