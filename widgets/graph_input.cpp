@@ -150,6 +150,9 @@ void GraphView::wheelEvent(QWheelEvent* event) {
     const QPoint turned = event->angleDelta();
     if (std::abs(turned.x()) > std::abs(turned.y()) && !(event->modifiers() & Qt::AltModifier)) {
         panBy(QPointF(turned.x() / 2.0, 0));
+    } else if (m_wheelScrolls && !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
+        const QPointF way(0, turned.y() / 2.0);
+        panBy(event->modifiers() & Qt::ShiftModifier ? way.transposed() : way);
     } else {
         // On some systems Alt turns the wheel sideways.
         zoomBy(std::pow(1.2, (turned.y() + turned.x()) / 120.0), event->position());

@@ -59,6 +59,8 @@ public:
 
     /// Ops that are outlined, as they differ from another placement; none: no op is.
     void setMarked(const OpList& ops);
+    /// Sets whether the wheel moves the view, and zooms with Ctrl; otherwise it zooms.
+    void setWheelScrolls(bool scrolls) { m_wheelScrolls = scrolls; }
 
     void fit();
     GraphZoom zoom() const;
@@ -240,6 +242,7 @@ private:
         QPointF position;  ///< in the view
     };
     std::optional<Anchor> m_anchor;  ///< until the requested scene arrives
+    bool m_wheelScrolls = false;
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed

@@ -45,6 +45,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::path, "route"},
     {ActionId::pathColour, "waypoints"},
     {ActionId::restoreLayout, "layout-dashboard"},
+    {ActionId::resetSettings, "rotate-cw"},
     {ActionId::themeSystem, "monitor"},
     {ActionId::themeLight, "sun"},
     {ActionId::themeDark, "moon"},

@@ -300,6 +300,17 @@ std::span<const ActionInfo> Actions::table() {
          .needs = network,
          .toggle = true,
          .run = [](MainWindow& w) { w.chooseDirection(); }},
+        {.id = Id::wheelScrolls,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("W&heel scrolls the graph"),
+         .tip = QT_TR_NOOP("The wheel moves the graph, with Shift sideways, and zooms with Ctrl"),
+         .toggle = true,
+         .run =
+             [](MainWindow& w) {
+                 const bool scrolls = w.action(ActionId::wheelScrolls)->isChecked();
+                 w.m_graph->setWheelScrolls(scrolls);
+                 settings::wheelScrolls.set(scrolls);
+             }},
         {.menu = Menu::view, .text = QT_TR_NOOP("C&olour the graph by"), .opens = Menu::colors},
         {.id = Id::colorsDevice,
          .menu = Menu::colors,
@@ -482,6 +493,11 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Move all panels back to their original positions"),
          .needs = network,
          .run = [](MainWindow& w) { w.restoreLayout(); }},
+        {.id = Id::resetSettings,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("Reset setti&ngs…"),
+         .tip = QT_TR_NOOP("Set theme, panels, axes, budget and all other choices back to their defaults"),
+         .run = [](MainWindow& w) { w.resetSettings(); }},
 
         {.menu = Menu::view, .text = QT_TR_NOOP("&Theme"), .separated = true, .opens = Menu::theme},
         {.id = Id::themeSystem,
@@ -716,7 +732,7 @@ std::span<const GestureInfo> Actions::gestures() {
     static constexpr GestureInfo rows[]{
         {"anywhere", "Esc", "clear the selection"},
         {"anywhere", "Ctrl+1 to Ctrl+9", "open a recent file"},
-        {"anywhere", "Alt+1 to Alt+0, Ctrl+Alt+1 to 4", "go to a panel; back to the graph"},
+        {"anywhere", "Alt+1 to Alt+0, Ctrl+Alt+1 to 5", "go to a panel; back to the graph"},
         {"graph", "drag, wheel, F or Home", "pan, zoom, show all"},
         {"graph", "+ and -, Page Up and Down", "zoom, pan by a page"},
         {"graph", "click, Ctrl+click, Shift+drag, Ctrl+A, Esc", "select one, more, a rectangle, all, none"},

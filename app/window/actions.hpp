@@ -97,8 +97,10 @@ enum class ActionId {
     measuredOff,
     pinA,  ///< pins what is on screen as placement A
     unpinA,
-    pair,  ///< shows A beside what is on screen
+    pair,          ///< shows A beside what is on screen
+    wheelScrolls,  ///< the wheel moves the graph in place of zooming
     restoreLayout,
+    resetSettings,
     themeSystem,
     themeLight,
     themeDark,

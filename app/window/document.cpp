@@ -39,7 +39,11 @@ QString kept(const QString& stopped) {
 class Document::ScreenCommand : public QUndoCommand {
 public:
     ScreenCommand(Document& document, const QString& text, Screen before, Screen after)
-        : QUndoCommand(text), m_document(document), m_before(std::move(before)), m_after(std::move(after)) {}
+        : QUndoCommand(text),
+          m_document(document),
+          m_title(text),
+          m_before(std::move(before)),
+          m_after(std::move(after)) {}
 
     void undo() override { change(m_after, m_before); }
     void redo() override { change(m_before, m_after); }
@@ -50,6 +54,13 @@ public:
         const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
         return before.machine != after.machine || before.objective != after.objective;
     }
+
+    void setTitle(const QString& title) {
+        m_title = title;
+        setText(title);
+    }
+    /// Shows in the list of steps what the step changed; the menu has no room for it.
+    void tell(const QString& change) { setText(m_title + QStringLiteral("  ") + change + u'\n' + m_title); }
 
     /// Replaces the state after this command by a better one, without another undo step.
     void improve(Screen after) {
@@ -67,6 +78,7 @@ private:
     }
 
     Document& m_document;
+    QString m_title;
     Screen m_before, m_after;
 };
 
@@ -80,6 +92,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
         m_measurements.compareWith(timeline(), job().simulation);
+        tellStep();
         Q_EMIT timelineChanged();
         startWaiting();
         compareWithoutFactors();
@@ -172,6 +185,16 @@ std::optional<double> Document::valueBefore() const {
     if (last == nullptr || !last->simulatedBefore() || last->changesMeasure()) return {};
     const Assessment& before = last->simulatedBefore()->assessment;
     return before.is_defined() ? std::optional(before.score.value_s) : std::nullopt;
+}
+
+void Document::tellStep() {
+    if (m_undo.index() == 0 || assessment() == nullptr || !assessment()->is_defined()) return;
+    auto* const last =
+        const_cast<ScreenCommand*>(dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1)));
+    if (last == nullptr) return;
+    const double now_s = assessment()->score.value_s;
+    const auto before_s = valueBefore();
+    last->tell(before_s ? changeText(*before_s, now_s) : secondsText(now_s));
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {
@@ -333,8 +356,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{stopped, searches,
-                      QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
+    QStringList notes{stopped, searches};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
                     "Simulation…)")
@@ -342,6 +364,10 @@ void Document::adoptNetwork(const Reading& reading) {
                      .arg(countText(static_cast<double>(next.problem->groups)));
     }
     notes << unmeasured();
+    // The kinds follow on lines of their own, which the bar shows on demand.
+    if (!next.estimated.empty())
+        notes << QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()) + '\n' +
+                                        estimated_details(next.estimated));
     report(notes);
 }
 
@@ -553,7 +579,7 @@ void Document::follow(Run& run) {
     Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     const QString title = tr("Optimize with %1").arg(runTitle(run));
     if (m_search != nullptr) {
-        m_search->setText(title);
+        m_search->setTitle(title);
         m_search->improve(std::move(better));
         return;
     }

@@ -402,6 +402,8 @@ private:
     void startWaiting();
     /// Stops following searches because of an edit, and says so if any runs.
     void stopFollowing();
+    /// Writes the value of the objective after the last step, and the one before, into its text.
+    void tellStep();
     void forgetFollowed();
     /// Follows all searches that run on the open scenario.
     void followAll();

@@ -22,6 +22,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QToolButton>
+#include <QUndoView>
 #include <QVBoxLayout>
 
 #include "app/window/budget_box.hpp"
@@ -124,6 +125,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     if (!settings::geometry.isStored()) offerComputer();
     fillRecent();
     m_panels->setDefault();
+    for (const QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {
+        if (box->isChecked()) m_curveChecks << box->objectName();
+    }
     restoreSettings();
     showProblem();
 }
@@ -227,6 +231,16 @@ void MainWindow::makePanels() {
     auto* ops = m_panels->add(tr("Ops"), QStringLiteral("opsDock"), m_ops, Qt::RightDockWidgetArea);
     auto* measured =
         m_panels->add(tr("Measured"), QStringLiteral("measuredDock"), m_measured, Qt::RightDockWidgetArea);
+    auto* steps = new QUndoView(m_document->undoStack());
+    steps->setObjectName(QStringLiteral("history"));
+    steps->setAccessibleName(tr("History of steps"));
+    steps->setToolTip(tr("Every step with its step time; click one to go back or on to it"));
+    steps->setEmptyLabel(tr("Start"));
+    steps->setWordWrap(false);
+    auto* history =
+        m_panels->add(tr("History"), QStringLiteral("historyDock"), steps, Qt::LeftDockWidgetArea);
+    // The text of a step gets its figures when it has been simulated.
+    connect(m_document.get(), &Document::timelineChanged, steps->viewport(), qOverload<>(&QWidget::update));
     m_opsPause.setSingleShot(true);
     m_opsPause.setInterval(400);
     connect(&m_opsPause, &QTimer::timeout, this, [this] {
@@ -247,6 +261,8 @@ void MainWindow::makePanels() {
     });
     tabifyDockWidget(devices, machine);
     devices->raise();
+    tabifyDockWidget(selection, history);
+    selection->raise();
     connect(cdf, &QDockWidget::visibilityChanged, this, [this](bool visible) {
         m_cdf->setSeen(visible);
         if (visible) m_panels->heighten(m_cdf, kReadableHeight);
@@ -394,6 +410,22 @@ void MainWindow::closeModule() {
 void MainWindow::restoreLayout() {
     m_panels->restoreDefault();
     m_bars->showOptions();
+}
+
+void MainWindow::resetSettings() {
+    QMessageBox question(QMessageBox::Question, tr("Reset settings"),
+                         tr("Set theme, panels, axes, budget and all other choices back to their defaults?"),
+                         QMessageBox::Reset | QMessageBox::Cancel, this);
+    question.setInformativeText(tr("Open work, recent files and folders stay."));
+    if (question.exec() != QMessageBox::Reset) return;
+    settings::reset();
+    applyTheme(static_cast<Theme>(settings::theme.get()));
+    action(ActionId::themeSystem)->setChecked(true);
+    for (QCheckBox* box : m_curve->findChildren<QCheckBox*>())
+        box->setChecked(m_curveChecks.contains(box->objectName()));
+    restoreSettings();
+    restoreLayout();
+    chooseDirection();
 }
 
 void MainWindow::showError(const QString& text) {
@@ -818,6 +850,8 @@ void MainWindow::fitRoom() {
 }
 
 void MainWindow::restoreSettings() {
+    action(ActionId::wheelScrolls)->setChecked(settings::wheelScrolls.get());
+    m_graph->setWheelScrolls(settings::wheelScrolls.get());
     restoreGeometry(settings::geometry.get());
     restoreState(settings::layout.get());
     m_bars->chooseAlgorithm(settings::algorithm.get());

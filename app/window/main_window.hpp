@@ -257,6 +257,8 @@ private:
     void showNoClosedModule();
     void closeModule();
     void restoreLayout();
+    /// Asks, then sets all choices back to their defaults.
+    void resetSettings();
     /// Opens the field that finds commands by their names.
     void openCommands();
     std::vector<Command> opsCalled(const QString& text);
@@ -312,6 +314,7 @@ private:
     GraphColoring* m_coloring = nullptr;
     FindBar* m_find = nullptr;
     MessageBar* m_message = nullptr;
+    QStringList m_curveChecks;  ///< what is on in the plot of curves by default
     OfferBar* m_offers = nullptr;
     WorkspaceKeeper* m_keeper = nullptr;
     DevicePanel* m_devices = nullptr;

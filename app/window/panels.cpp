@@ -36,7 +36,7 @@ constexpr PanelIcon kIcons[]{{"devicesDock", "cpu"},
                              {"cdfDock", "chart-spline"},
                              {"opsDock", "table"},
                              {"measuredDock", "timer"},
-                             {"machineDock", "hard-drive"}};
+                             {"historyDock", "history"}};
 
 /// Alt+1 to Alt+9, Alt+0, then Ctrl+Alt+1 to Ctrl+Alt+9; none after that.
 QKeySequence keyOfPanel(qsizetype index) {
