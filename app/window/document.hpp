@@ -134,6 +134,9 @@ public:
     void setOptions(const JobOptions& options);
     /// Changes the rules that every placement obeys, as setOptions().
     void setConstraints(const Constraints& constraints);
+    /// Repeats the request that rulesBroken() told of, without these rules; one undo step.
+    void dropBrokenRules();
+    bool hasBrokenRules() const { return m_withoutBroken.has_value(); }
     /// The rules in use, or those of a change that is under way.
     Constraints latestConstraints() const {
         return unfinished().options.value_or(options()).problem.constraints;
@@ -304,6 +307,9 @@ Q_SIGNALS:
     void loadingChanged();
     void problemChanged();
     void machineChanged();  ///< the machine or the options changed, or a change of them was refused
+    /// A machine or options were refused because rules cannot be obeyed with them: `count` rules must go, see
+    /// dropBrokenRules().
+    void rulesBroken(const QString& reason, std::size_t count);
     void sceneChanged();
     void placementChanged();  ///< the placement; timelineChanged follows
     void timelineChanged();
@@ -414,6 +420,7 @@ private:
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
+    std::optional<LoadRequest> m_withoutBroken;  ///< of dropBrokenRules()
     std::shared_ptr<const GraphScene> m_scene;
     LayoutRoom m_room{LayoutRoom::Direction::right, 1.6};
     std::optional<ClosedScopes> m_closed;  ///< closed modules of the latest requested layout; nothing before

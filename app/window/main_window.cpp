@@ -405,6 +405,12 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
+    connect(document, &Document::rulesBroken, this, &MainWindow::offerToDropRules);
+    for (const auto signal :
+         {&Document::machineChanged, &Document::loadingChanged, &Document::problemChanged})
+        connect(document, signal, this, [this] {
+            if (!m_document->hasBrokenRules()) m_offers->withdraw(kBrokenRules);
+        });
     connect(document, &Document::sceneChanged, this, [this] {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
