@@ -126,6 +126,10 @@ public:
     /// Value of the objective for the placement on screen without the factors; nothing until it is known,
     /// without factors, or where the objective is not defined.
     std::optional<double> valueWithoutFactors() const { return m_valueWithoutFactors; }
+    /// machineFile() of the machine without the factors.
+    const QString& machineFileWithoutFactors() const {
+        return m_scenario->whatIf ? m_scenario->whatIf->base->machineFile : machineFile();
+    }
     /// Whether the machine in use is an edited one that is in no file of the user.
     bool isMachineEdited() const { return !m_scenario->editedFrom.isEmpty(); }
     /// Changes the simulation options of the same network. The placement is kept as far as its ops and

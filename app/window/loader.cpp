@@ -191,10 +191,11 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
 
     Scenario next;
     next.networkFile = wanted.file;
-    next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
+    const Scenario& plain = open.whatIf ? *open.whatIf->base : open;
+    next.machineFile = wanted.machine.isEmpty() ? plain.machineFile : wanted.machine;
     if (wanted.machine.isEmpty()) {
-        next.editedFrom = open.editedFrom;
-        storeEdited(open);
+        next.editedFrom = plain.editedFrom;
+        storeEdited(plain);
     }
     next.options = wanted.options.value_or(open.options);
     next.options.reading = wanted.reading;
@@ -230,7 +231,15 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
                                  options.join(QStringLiteral(", ")).toStdString());
     }
     complete(next);
-    return {std::make_shared<const Scenario>(std::move(next)), false, {}};
+    auto scenario = std::make_shared<const Scenario>(std::move(next));
+    // Factors stay with the machine.
+    if (open.whatIf && wanted.machine.isEmpty() && !scenario->job.own_machine) {
+        const WhatIf& factors = open.whatIf->factors;
+        auto machine = std::make_shared<const Machine>(what_if(*scenario->job.machine, factors));
+        scenario = withFactors(scenario, machine, factors, scenario->job.single_device).scenario;
+        storeEdited(*scenario);
+    }
+    return {scenario, false, {}};
 }
 
 OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const Placement& now,

@@ -40,6 +40,7 @@
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/machine/machine_editor.hpp"
+#include "app/window/machine/what_if_badge.hpp"
 #include "app/window/machine/what_if_panel.hpp"
 #include "app/window/move_menu.hpp"
 #include "app/window/offer_bar.hpp"
@@ -316,6 +317,9 @@ void MainWindow::makeActions() {
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
     statusBar()->addPermanentWidget(m_learning->back());
+    auto* const badge = new WhatIfBadge(m_document.get(), this);
+    connect(badge, &WhatIfBadge::clicked, this, &MainWindow::showWhatIf);
+    statusBar()->addPermanentWidget(badge);
     action(ActionId::proof)->setChecked(true);
 }
 
@@ -840,7 +844,7 @@ void MainWindow::saveSettings() {
     settings::algorithm.set(m_bars->algorithm());
     settings::budget.set(budgetText(m_bars->budget()));
     if (!m_document->isOpen() || !m_document->job().own_machine)
-        settings::machine.set(m_document->machineFile());
+        settings::machine.set(m_document->machineFileWithoutFactors());
     QStringList checks;
     for (const QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {
         if (box->isChecked()) checks << box->objectName();
