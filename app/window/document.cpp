@@ -246,8 +246,13 @@ void Document::setConstraints(const Constraints& constraints) {
     setOptions(options);
 }
 
+void Document::dropBrokenRules() {
+    if (auto request = std::exchange(m_withoutBroken, std::nullopt)) load(*std::move(request));
+}
+
 void Document::load(LoadRequest request) {
     dropMachineSteps();
+    m_withoutBroken.reset();
     m_background.run(
         m_openLane,
         [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },
@@ -263,6 +268,15 @@ void Document::load(LoadRequest request) {
 
 void Document::receive(const LoadRequest& request, Reading reading) {
     if (reading.question) return ask(request, *reading.question);
+    if (reading.brokenRules) {
+        m_withoutBroken = request;
+        m_withoutBroken->options = request.options.value_or(options());
+        m_withoutBroken->options->problem.constraints = reading.brokenRules->others;
+        Q_EMIT loadingChanged();
+        Q_EMIT machineChanged();  // views of the machine or the options go back to those in use
+        Q_EMIT rulesBroken(reading.brokenRules->reason, reading.brokenRules->count);
+        return;
+    }
     if (!reading.placement) return adopt(std::move(reading));
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
@@ -392,11 +406,14 @@ QString Document::forget() {
 void Document::adoptChange(const Reading& reading) {
     const Job& next = reading.scenario->job;
     QStringList notes;
+    const QString machineFile = this->machineFile();
     const bool reloaded = reading.scenario->graphFingerprint != m_scenario->graphFingerprint &&
                           reading.scenario->options == options();
     const bool constrains = next.problem->constraints != problem()->constraints;
+    const std::size_t rules = problem()->constraints.rules.size(),
+                      left = next.problem->constraints.rules.size();
     const QString title = reloaded ? tr("Reload %1").arg(QFileInfo(networkFile()).fileName())
-                          : reading.scenario->machineFile != machineFile()
+                          : reading.scenario->machineFile != machineFile
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                           : constrains ? tr("Change constraints")
                                        : tr("Change simulation");
@@ -407,6 +424,10 @@ void Document::adoptChange(const Reading& reading) {
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
     notes << unmeasured();
+    if (left < rules && reading.scenario->machineFile != machineFile)
+        notes << tr("%1 dropped; Ctrl+Z undoes this.")
+                     .arg(rules - left == 1 ? tr("1 constraint was")
+                                            : tr("%L1 constraints were").arg(rules - left));
     const std::size_t earlier = reloaded ? m_runs.all().size() : 0;
     if (earlier > 0)
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
@@ -449,6 +470,7 @@ QString Document::unmeasured() const {
 
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    m_withoutBroken.reset();
     const QString stopped = stoppedText(m_runs.running());
     m_runs.cancelAll();
     forgetFollowed();

@@ -127,6 +127,10 @@ public:
     /// Value of the objective for the placement on screen without the factors; nothing until it is known,
     /// without factors, or where the objective is not defined.
     std::optional<double> valueWithoutFactors() const { return m_valueWithoutFactors; }
+    /// machineFile() of the machine without the factors.
+    const QString& machineFileWithoutFactors() const {
+        return m_scenario->whatIf ? m_scenario->whatIf->base->machineFile : machineFile();
+    }
     /// Whether the machine in use is an edited one that is in no file of the user.
     bool isMachineEdited() const { return !m_scenario->editedFrom.isEmpty(); }
     /// Changes the simulation options of the same network. The placement is kept as far as its ops and
@@ -135,6 +139,9 @@ public:
     void setOptions(const JobOptions& options);
     /// Changes the rules that every placement obeys, as setOptions().
     void setConstraints(const Constraints& constraints);
+    /// Repeats the request that rulesBroken() told of, without these rules; one undo step.
+    void dropBrokenRules();
+    bool hasBrokenRules() const { return m_withoutBroken.has_value(); }
     /// The rules in use, or those of a change that is under way.
     Constraints latestConstraints() const {
         return unfinished().options.value_or(options()).problem.constraints;
@@ -305,6 +312,9 @@ Q_SIGNALS:
     void loadingChanged();
     void problemChanged();
     void machineChanged();  ///< the machine or the options changed, or a change of them was refused
+    /// A machine or options were refused because rules cannot be obeyed with them: `count` rules must go, see
+    /// dropBrokenRules().
+    void rulesBroken(const QString& reason, std::size_t count);
     void sceneChanged();
     void placementChanged();  ///< the placement; timelineChanged follows
     void timelineChanged();
@@ -423,6 +433,7 @@ private:
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
+    std::optional<LoadRequest> m_withoutBroken;  ///< of dropBrokenRules()
     std::shared_ptr<const GraphScene> m_scene;
     LayoutRoom m_room{LayoutRoom::Direction::right, 1.6};
     std::optional<ClosedScopes> m_closed;  ///< closed modules of the latest requested layout; nothing before

@@ -41,6 +41,7 @@
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/machine/machine_editor.hpp"
+#include "app/window/machine/what_if_badge.hpp"
 #include "app/window/machine/what_if_panel.hpp"
 #include "app/window/move_menu.hpp"
 #include "app/window/offer_bar.hpp"
@@ -338,6 +339,9 @@ void MainWindow::makeActions() {
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
     statusBar()->addPermanentWidget(m_learning->back());
+    auto* const badge = new WhatIfBadge(m_document.get(), this);
+    connect(badge, &WhatIfBadge::clicked, this, &MainWindow::showWhatIf);
+    statusBar()->addPermanentWidget(badge);
     action(ActionId::proof)->setChecked(true);
 }
 
@@ -452,6 +456,12 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
+    connect(document, &Document::rulesBroken, this, &MainWindow::offerToDropRules);
+    for (const auto signal :
+         {&Document::machineChanged, &Document::loadingChanged, &Document::problemChanged})
+        connect(document, signal, this, [this] {
+            if (!m_document->hasBrokenRules()) m_offers->withdraw(kBrokenRules);
+        });
     connect(document, &Document::sceneChanged, this, [this] {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
@@ -892,7 +902,7 @@ void MainWindow::saveSettings() {
     settings::algorithm.set(m_bars->algorithm());
     settings::budget.set(budgetText(m_bars->budget()));
     if (!m_document->isOpen() || !m_document->job().own_machine)
-        settings::machine.set(m_document->machineFile());
+        settings::machine.set(m_document->machineFileWithoutFactors());
     QStringList checks;
     for (const QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {
         if (box->isChecked()) checks << box->objectName();

@@ -224,6 +224,9 @@ private:
     void keepApart();
     void removeConstraints();
     void openConstraints();
+    /// Row of the offers; see offerToDropRules().
+    static constexpr QLatin1String kBrokenRules{"brokenRules"};
+    void offerToDropRules(const QString& reason, std::size_t count);
     /// Marks the pinned ops in the graph.
     void showPadlocks();
     // In machine/main_window_machine.cpp.

@@ -7,7 +7,9 @@
 #include "app/window/dialogs/constraints_dialog.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/move_menu.hpp"
+#include "app/window/offer_bar.hpp"
 #include "widgets/graph_view.hpp"
+#include "widgets/message_bar.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -82,6 +84,14 @@ void MainWindow::openConstraints() {
     dialog->show();
     dialog->raise();
     dialog->activateWindow();
+}
+
+void MainWindow::offerToDropRules(const QString& reason, std::size_t count) {
+    m_message->hide();
+    m_offers->offer(kBrokenRules, tr("Nothing was changed: %1.").arg(reason),
+                    {{count == 1 ? tr("&Drop the rule") : tr("&Drop %L1 rules").arg(count),
+                      [this] { m_document->dropBrokenRules(); }},
+                     {tr("Cancel"), {}}});
 }
 
 void MainWindow::showPadlocks() {

@@ -121,13 +121,14 @@ void Panels::setSizes() {
     constexpr int kTimelineMost = 420;
     m_timelineShare = std::min({height * 0.31, std::max(300.0, height * 0.28), 1.0 * kTimelineMost}) / height;
     fitTimeline();
-    // All devices and their channels, if that leaves room for what is said about the selected op.
-    constexpr int kSelectionLeast = 100;
+    // All devices and their channels, if that leaves room for what is said about the selected op: what it is,
+    // when it runs and what it waits for.
+    const int selectionLeast = 11 * m_window->fontMetrics().lineSpacing();
     const int title = m_devices->height() - m_devices->widget()->height();
     const int column = m_devices->height() + m_selection->height();
     const auto* area = qobject_cast<const QScrollArea*>(m_devices->widget());
     const int wanted = title + (area != nullptr ? area->widget() : m_devices->widget())->sizeHint().height();
-    const int devices = std::clamp(wanted, 1, std::max(column / 2, column - kSelectionLeast) + 1);
+    const int devices = std::clamp(wanted, 1, std::max(column / 2, column - selectionLeast) + 1);
     m_window->resizeDocks({m_devices, m_selection}, {devices, std::max(1, column - devices)}, Qt::Vertical);
     m_window->resizeDocks({m_runs, m_curve}, {height * 9 / 20, height * 11 / 20}, Qt::Vertical);
 }

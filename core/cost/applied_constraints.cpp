@@ -25,7 +25,18 @@ std::string rule_text(const Constraints& constraints, std::size_t rule) {
 }
 
 [[noreturn]] void fail_rule(const Constraints& constraints, std::size_t rule, const std::string& problem) {
-    throw ConstraintError(rule_text(constraints, rule) + ": " + problem);
+    throw ConstraintError(rule_text(constraints, rule) + ": " + problem, {rule});
+}
+
+/// "; rules 3 and 4 cannot be obeyed either".
+std::string others_text(const std::vector<std::size_t>& rules) {
+    if (rules.size() < 2) return {};
+    std::string text = rules.size() == 2 ? "; rule " : "; rules ";
+    for (std::size_t i = 1; i < rules.size(); ++i) {
+        if (i > 1) text += i + 1 == rules.size() ? " and " : ", ";
+        text += std::to_string(rules[i] + 1);
+    }
+    return text + " cannot be obeyed either";
 }
 
 /// The forward op whose device the op shares; itself if there is none.
@@ -164,7 +175,9 @@ bool can_obey(Problem& problem, const Constraints& constraints) {
 AppliedConstraints apply(const Problem& problem, const Constraints& constraints) {
     AppliedConstraints applied{allowed_by_op(problem), {}, {}};
     const Resolver resolver(problem, constraints);
-    for (std::size_t rule = 0; rule < constraints.rules.size(); ++rule) {
+    std::vector<std::size_t> broken;
+    std::string first;
+    const auto resolve = [&](std::size_t rule) {
         const Constraint& constraint = constraints.rules[rule];
         switch (constraint.rule) {
             case Constraint::Rule::pin: {
@@ -197,7 +210,16 @@ AppliedConstraints apply(const Problem& problem, const Constraints& constraints)
                 break;
             }
         }
+    };
+    for (std::size_t rule = 0; rule < constraints.rules.size(); ++rule) {
+        try {
+            resolve(rule);
+        } catch (const ConstraintError& error) {
+            if (broken.empty()) first = error.what();
+            broken.push_back(rule);
+        }
     }
+    if (!broken.empty()) throw ConstraintError(first + others_text(broken), broken);
     return applied;
 }
 
@@ -227,9 +249,10 @@ void fill_groups(Problem& problem, const GroupingOptions& options) {
                  : i + 1 == numbers.size() ? " and "
                                            : ", ") +
                 rule_text(problem.constraints, numbers[i]);
-    throw ConstraintError(text + (numbers.size() == 1
-                                      ? " can be obeyed by no placement: " + reason + "; remove or loosen it"
-                                      : " contradict each other: " + reason + "; remove or loosen one"));
+    if (numbers.size() == 1)
+        throw ConstraintError(text + " can be obeyed by no placement: " + reason + "; remove or loosen it",
+                              numbers);
+    throw ConstraintError(text + " contradict each other: " + reason + "; remove or loosen one");
 }
 
 }  // namespace placewright

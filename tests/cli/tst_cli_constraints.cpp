@@ -82,6 +82,13 @@ private Q_SLOTS:
                             << QByteArray(
                                    "rules.json: rule 1 (pin \"z\" to gpu:0): network \"diamond\" has no "
                                    "op \"z\"");
+        QTest::newRow("devices") << QByteArray(R"({"rule": "pin", "ops": ["a"], "devices": ["gpu:7"]},
+                                                  {"rule": "apart", "ops": ["a", "b"]},
+                                                  {"rule": "pin", "ops": ["b"], "devices": ["gpu:8"]})")
+                                 << QByteArray(
+                                        "rules.json: rule 1 (pin \"a\" to gpu:7): machine \"pair\" has no "
+                                        "device \"gpu:7\"; name one of its devices or remove the rule; rule "
+                                        "3 cannot be obeyed either");
         QTest::newRow("contradiction")
             << QByteArray(R"({"rule": "together", "ops": ["a", "b"]}, {"rule": "apart", "ops": ["a", "b"]})")
             << QByteArray(

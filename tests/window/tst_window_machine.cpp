@@ -4,16 +4,21 @@
 #include <cmath>
 #include <memory>
 
+#include <QAbstractButton>
+#include <QApplication>
 #include <QComboBox>
 #include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStyleOptionSlider>
 #include <QTableWidget>
 #include <QTest>
+#include <QTimer>
+#include <QToolButton>
 #include <QWheelEvent>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
@@ -495,6 +500,55 @@ private Q_SLOTS:
         QCOMPARE(shown.document.job().machine, original);
         QVERIFY(shown.document.options().problem.inference);
         QCOMPARE(shown.document.machineFile(), QString::fromLatin1(kMachine));
+    }
+
+    /// Factors are seen, stay with the machine, and get into no file unasked.
+    void factorsAreSeenAndNotSaved() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        auto* badge = shown.window.findChild<QToolButton*>(QStringLiteral("whatIfBadge"));
+        QVERIFY(badge->isHidden());
+        const double plain_s = shown.stepTime(), memory = machineOf(shown).device(1).memory_bytes;
+        WhatIf factors;
+        set_all(factors.speed, machineOf(shown).devices().size(), 2);
+        set_factor(factors.memory, machineOf(shown).devices().size(), 1, 0.5);
+        shown.document.setWhatIf(factors);
+        shown.document.endWhatIf();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(badge->isVisible());
+        QCOMPARE(badge->text(), QString::fromUtf8("What if: memory of some, speed ×2.00"));
+        QTest::mouseClick(badge, Qt::LeftButton);
+        QVERIFY(shown.window.whatIfPanel()->isVisible());
+
+        const auto save = [&](const QString& answer, const QString& file) {
+            QTimer::singleShot(0, [&, answer] {
+                auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                for (QAbstractButton* button : question->buttons()) {
+                    if (button->text() == answer) return button->click();
+                }
+                qFatal("no such answer");
+            });
+            if (!file.isEmpty()) test::giveFile(file);
+            shown.action("Save machine")->trigger();
+            QVERIFY(shown.waitUntilIdle());
+        };
+        const QString without = m_work.file(QStringLiteral("without.json")),
+                      with = m_work.file(QStringLiteral("with.json"));
+        save(QStringLiteral("With&out factors"), without);
+        QCOMPARE(read_machine(without.toStdString()).device(1).memory_bytes, memory);
+        QVERIFY(shown.document.whatIf() == factors);
+
+        // Another network, and the next start.
+        QVERIFY(shown.open(QStringLiteral("alexnet")));
+        QVERIFY(shown.document.whatIf() == factors);
+        QVERIFY(badge->isVisible());
+        QCOMPARE(shown.document.machineFileWithoutFactors(), QString::fromLatin1(kMachine));
+        QVERIFY(shown.open(m_network));
+        save(QStringLiteral("&With factors"), with);
+        QCOMPARE(read_machine(with.toStdString()).device(1).memory_bytes, memory / 2);
+        QVERIFY(shown.document.whatIf().is_none());  // they are those of the file
+        QVERIFY(badge->isHidden());
+        QVERIFY(shown.stepTime() < plain_s);
     }
 
     void batchOfBundledNetwork() {
