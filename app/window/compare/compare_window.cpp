@@ -123,6 +123,7 @@ QWidget* CompareWindow::makeTable() {
         tr("Probability of such a difference from the algorithm with the lowest mean if both were equally "
            "good (Welch's t-test)"),
         tr("How far the best is above the optimum at most, by a proven lower bound for all placements")};
+    m_table->header()->setTextElideMode(Qt::ElideRight);
     for (int column = 0; column < ColumnCount; ++column) {
         m_table->headerItem()->setToolTip(column, help[static_cast<std::size_t>(column)]);
         if (column != Name && column != Near)
