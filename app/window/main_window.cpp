@@ -108,6 +108,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
                                    {[this](WorkspaceSnapshot& snapshot) { addView(snapshot); },
                                     [this](const OpenedWorkspace& opened) { showView(opened); }});
     connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);
+    connect(m_keeper, &WorkspaceKeeper::ended, this, [this] {
+        setEnabled(true);
+        close();
+    });
+    connect(m_keeper, &WorkspaceKeeper::endFailed, this, [this] { setEnabled(true); });
     connect(m_keeper, &WorkspaceKeeper::saved, this, [this](const QString& file) {
         showInformation(tr("Saved in %1").arg(file));
         fillRecent();
@@ -884,13 +889,18 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (m_keeper->hasEnded()) return event->accept();
+    if (m_keeper->isEnding()) return event->ignore();
     if (!mayClose(tr("Close Placewright"), tr("Runs and undo history will be lost.")) ||
         (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
         return event->ignore();
     m_document->cancelMeasuring();
     saveSettings();
-    m_keeper->endSession();
-    event->accept();
+    if (m_keeper->endSession()) return event->accept();
+    event->ignore();
+    if (!m_keeper->isEnding()) return;  // it failed, which the window says
+    showInformation(tr("Saving the session…"));
+    setEnabled(false);
 }
 
 }  // namespace placewright
