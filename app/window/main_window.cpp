@@ -111,6 +111,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
                                    {[this](WorkspaceSnapshot& snapshot) { addView(snapshot); },
                                     [this](const OpenedWorkspace& opened) { showView(opened); }});
     connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);
+    connect(m_keeper, &WorkspaceKeeper::ended, this, [this] {
+        setEnabled(true);
+        close();
+    });
+    connect(m_keeper, &WorkspaceKeeper::endFailed, this, [this] { setEnabled(true); });
     connect(m_keeper, &WorkspaceKeeper::saved, this, [this](const QString& file) {
         showInformation(tr("Saved in %1").arg(file));
         fillRecent();
@@ -952,6 +957,8 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (m_keeper->hasEnded()) return event->accept();
+    if (m_keeper->isEnding()) return event->ignore();
     if (!mayClose(tr("Close Placewright"),
                   tr("The undo history will be lost. “Last session” on the start page brings the runs "
                      "back.")) ||
@@ -959,8 +966,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return event->ignore();
     m_document->cancelMeasuring();
     saveSettings();
-    m_keeper->endSession();
-    event->accept();
+    if (m_keeper->endSession()) return event->accept();
+    event->ignore();
+    if (!m_keeper->isEnding()) return;  // it failed, which the window says
+    showInformation(tr("Saving the session…"));
+    setEnabled(false);
 }
 
 }  // namespace placewright

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +22,7 @@
 namespace placewright {
 namespace {
 
+constexpr std::size_t kMostScores = 1'000'000;
 constexpr auto kGroupingAsked = "grouping_asked";
 constexpr auto kRoomToTheRight = "graph_to_the_right", kRoomAspect = "graph_aspect";
 
@@ -206,6 +208,19 @@ RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_pt
 
 }  // namespace
 
+std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::size_t most) {
+    std::vector<std::size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t run) { return scores[run]; });
+    std::vector<std::size_t> shares(scores.size());
+    std::size_t runs = scores.size();
+    for (const std::size_t run : order) {
+        shares[run] = std::min(scores[run], most / runs--);
+        most -= shares[run];
+    }
+    return shares;
+}
+
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
     Workspace workspace;
     ScenarioTable scenarios(workspace);
@@ -226,6 +241,9 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
                             *snapshot.pinned->simulated->placement, snapshot.pinned->name.toStdString()};
     for (const auto& [scenario, placement, score_s] : snapshot.kept)
         workspace.kept.push_back({scenarios.index(scenario), placement, score_s});
+    std::vector<std::size_t> scores;
+    for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) scores.push_back(of.scores->size());
+    const std::vector<std::size_t> shares = sharesOf(scores, kMostScores);
     for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) {
         Workspace::Run& run = workspace.runs.emplace_back();
         const RunRequest& request = of.request;
@@ -244,7 +262,7 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
         run.hidden = of.hidden;
         run.exhausted = of.past.exhausted;
         run.sketch = of.past.sketch;
-        run.scores = of.scores->scores();
+        run.scores = of.scores->scores(shares[workspace.runs.size() - 1]);
     }
     for (const KeptMeasurement& of : snapshot.measured) {
         auto scenario = scenarios.indexOf(of.problem);

@@ -60,7 +60,12 @@ struct WorkspaceSnapshot {
     std::size_t leftOut = 0;
 };
 
-/// Returns the content of a file. O(ops + scores).
+/// How many scores each of some runs may keep, so that all together keep at most `most`: a run with few
+/// scores keeps them all.
+std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::size_t most);
+
+/// Returns the content of a file. Of the scores of all runs together it has at most a million (90 MB); a
+/// resumed search simulates the later ones again. O(ops + scores).
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
 
 /// What a workspace file says of other things than the document.

@@ -7,6 +7,7 @@
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
+#include <QElapsedTimer>
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QLocale>
@@ -24,6 +25,10 @@ namespace placewright {
 namespace {
 
 constexpr int kAutosaveMs = 20'000;
+/// Writing the session takes at most one part in so many of the time.
+constexpr qint64 kWritesOneIn = 20;
+/// Time that the end of a session may take of the window's thread.
+constexpr int kQuickMs = 60;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
 
@@ -224,7 +229,8 @@ void WorkspaceKeeper::startSession(bool reopens) {
     }
     bool known = false;
     const int interval = qEnvironmentVariableIntValue("PLACEWRIGHT_AUTOSAVE_MS", &known);
-    m_autosave.setInterval(known && interval > 0 ? interval : kAutosaveMs);
+    m_autosaveMs = known && interval > 0 ? interval : kAutosaveMs;
+    m_autosave.setInterval(m_autosaveMs);
     offerRecovery();
     const QString last = folder + QLatin1Char('/') + kLast;
     if (!reopens || !m_recovery.file.isEmpty() || !QFileInfo::exists(last)) return;
@@ -268,24 +274,52 @@ void WorkspaceKeeper::writeSession() {
     now.closedBySystem = m_closedBySystem;
     const bool keeps = now.leftOut > m_sessionLeftOut.parts;
     const std::size_t leftOut = now.leftOut;
+    struct Written {
+        QString kept;
+        qint64 took_ms = 0;
+    };
     m_background.run(
         m_sessionLane,
         [file = m_session, now = std::move(now), keeps](const std::stop_token&) {
+            QElapsedTimer clock;
+            clock.start();
             const QString kept = keeps ? keptCopy(file) : QString();
             write_workspace(workspaceOf(now), file.toStdString());
-            return kept;
+            return Written{kept, clock.elapsed()};
         },
-        [this, leftOut](const QString& kept) {
+        [this, leftOut](const Written& written) {
             m_sessionFailed = false;
             m_sessionLeftOut.parts = leftOut;
-            tellKept(kept);
+            m_autosave.setInterval(
+                static_cast<int>(std::max<qint64>(m_autosaveMs, kWritesOneIn * written.took_ms)));
+            tellKept(written.kept);
             leaveRecovered();
+            sessionWritten(true);
         },
         [this](const QString& error) {
-            if (!std::exchange(m_sessionFailed, true))
-                Q_EMIT failed(tr("The session is not kept until you save it: %1").arg(error));
-            m_autosave.start();
+            const bool isTold = std::exchange(m_sessionFailed, true);
+            if (!isTold) Q_EMIT failed(tr("The session is not kept until you save it: %1").arg(error));
+            if (!isEnding()) m_autosave.start();
+            sessionWritten(isTold);
         });
+}
+
+/// `ends`: nothing keeps a session that ends; false: its end has failed, which the user does not know yet.
+void WorkspaceKeeper::sessionWritten(bool ends) {
+    if (!isEnding()) return;
+    if (m_ending == Ending::late) {
+        m_ending = Ending::writes;
+        return writeSession();
+    }
+    const bool waits = std::exchange(m_endWaits, false);
+    m_ending = ends && waits ? Ending::done : Ending::no;
+    if (ends) leaveSession();
+    if (!waits) return;
+    if (ends) {
+        Q_EMIT ended();
+    } else {
+        Q_EMIT endFailed();
+    }
 }
 
 void WorkspaceKeeper::leaveRecovered() {
@@ -321,10 +355,25 @@ void WorkspaceKeeper::saveSession(bool closedBySystem) {
     m_background.finish();
 }
 
-void WorkspaceKeeper::endSession() {
-    if (m_session.isEmpty()) return;
-    saveSession();
-    m_autosave.stop();
+bool WorkspaceKeeper::endSession() {
+    if (m_session.isEmpty()) return true;
+    if (!isEnding()) {
+        m_autosave.stop();
+        if (!m_document->isOpen()) {
+            leaveSession();
+            return true;
+        }
+        const bool isWriting = m_sessionLane.busy();  // two must not write the file at once
+        m_ending = isWriting ? Ending::late : Ending::writes;
+        if (!isWriting) writeSession();
+    }
+    m_endWaits = false;
+    m_background.finishWithin(kQuickMs);
+    m_endWaits = isEnding();
+    return m_session.isEmpty();
+}
+
+void WorkspaceKeeper::leaveSession() {
     const QString last = sessionFolder() + QLatin1Char('/') + kLast;
     if (m_document->isOpen() && QFileInfo::exists(m_session)) {
         QFile::remove(last);

@@ -90,7 +90,7 @@ class TestProgramRecovery : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(
             QDir(WorkspaceKeeper::sessionFolder()).entryList({"session-*.placewright"}).size(), 1,
             kPatienceMs);
-        next.window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(next.window.keeper()->endSession(), 20'000);
     }
 
 private Q_SLOTS:

@@ -314,7 +314,7 @@ private Q_SLOTS:
         auto before = worked();
         QVERIFY(before);
         before->window.keeper()->startSession(true);
-        before->window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(before->window.keeper()->endSession(), 20'000);
         before.reset();
         const QDir sessions(WorkspaceKeeper::sessionFolder());
         const QByteArray old = contentOf(sessions.filePath("last.placewright"));
@@ -327,7 +327,7 @@ private Q_SLOTS:
         QCOMPARE(kept.size(), 1);
         QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
         QVERIFY(after.waitUntilIdle());
-        after.window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(after.window.keeper()->endSession(), 20'000);
         QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
     }
 
@@ -346,7 +346,7 @@ private Q_SLOTS:
         };
         QTRY_COMPARE_WITH_TIMEOUT(selection(), std::vector<std::string>{"branch3"}, 20'000);
         QVERIFY(!shown->window.isWindowModified());
-        shown->window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(shown->window.keeper()->endSession(), 20'000);
     }
 
     void aForeignLayoutIsIgnored_data() {
@@ -417,7 +417,8 @@ private Q_SLOTS:
         before->window.keeper()->startSession(true);
         giveFile(file);
         before->window.keeper()->save(true);
-        QVERIFY(before->window.close());
+        before->window.close();
+        QTRY_VERIFY_WITH_TIMEOUT(!before->window.isVisible(), 20'000);
         Shown after;
         after.window.keeper()->startSession(true);
         QVERIFY(after.window.offerBar()->text("last").contains("fork-join on "));
