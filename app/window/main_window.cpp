@@ -448,8 +448,10 @@ void MainWindow::showInformation(const QString& text) {
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
     document->setLeaveQuestion([this] {
+        const bool asks = m_document->unsaved().has_value();
         return mayClose(tr("Open another network"),
-                        tr("Runs and undo history of this network will be lost."));
+                        tr("Runs and undo history of this network will be lost.")) &&
+               (asks || mayDropConstraints());
     });
     document->setMissingQuestion([this](const QString& missing) {
         return QFileDialog::getOpenFileName(this, tr("Where is %1?").arg(QFileInfo(missing).fileName()),
@@ -954,6 +956,21 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
                show();
                return m_keeper->save(true);
            });
+}
+
+bool MainWindow::mayDropConstraints() {
+    if (!m_document->isOpen() || !isWindowModified()) return true;
+    const Constraints& constraints = m_document->options().problem.constraints;
+    if (constraints.rules.empty() || !constraints.file.empty()) return true;
+    QMessageBox question(QMessageBox::Question, tr("Open another network"),
+                         tr("Save your work on %1?").arg(toQString(m_document->problem()->graph->name())),
+                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question.setInformativeText(tr("Its constraints will be lost."));
+    question.button(QMessageBox::Save)->setText(tr("&Save…"));
+    question.button(QMessageBox::Discard)->setText(tr("&Discard"));
+    question.setDefaultButton(QMessageBox::Save);
+    const int answer = question.exec();
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && m_keeper->save(true));
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

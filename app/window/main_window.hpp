@@ -290,6 +290,9 @@ private:
                              const QString& suffix);
     /// Asks whether to save or discard unsaved placements; false if the user cancels.
     bool mayClose(const QString& title, const QString& consequence);
+    /// Asks whether to save constraints that are in no file, before another network is opened; false if the
+    /// user cancels.
+    bool mayDropConstraints();
     /// Which window takes the cores from what is to be measured, and what to do; empty: none does.
     QString otherWork() const;
     void restoreSettings();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QDateTime>
@@ -29,6 +30,8 @@ constexpr int kAutosaveMs = 20'000;
 constexpr qint64 kWritesOneIn = 20;
 /// Time that the end of a session may take of the window's thread.
 constexpr int kQuickMs = 60;
+/// Time until the first autosave of a session.
+constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
 
@@ -77,8 +80,8 @@ QString keptCopy(const QString& file) {
     const QString copy = nameOfKept(file);
     if (!QFile::copy(file, copy))
         throw std::runtime_error(
-            WorkspaceKeeper::tr("%1 was not written: what it has that could not be opened "
-                                "cannot be copied to %2")
+            WorkspaceKeeper::tr("%1 was not written: it holds runs that could not be opened, "
+                                "and no copy could be made at %2")
                 .arg(file, copy)
                 .toStdString());
     return copy;
@@ -108,6 +111,7 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
         watch();
         // Another network: its work begins.
         if (m_document->undoStack()->count() > 0 || !m_document->runs().empty()) return;
+        ++m_work;
         m_file.clear();
         m_fileLeftOut = m_sessionLeftOut = {};
         m_runsNoted = runsSignature();
@@ -119,10 +123,12 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
     m_settled.setSingleShot(true);
     m_settled.setInterval(kFileSettlesMs);
     connect(&m_watcher, &QFileSystemWatcher::fileChanged, this, [this](const QString& file) {
-        m_changed = file;
+        m_changed.insert(file);
         m_settled.start();
     });
-    connect(&m_settled, &QTimer::timeout, this, [this] { offerReload(m_changed); });
+    connect(&m_settled, &QTimer::timeout, this, [this] {
+        for (const QString& file : std::exchange(m_changed, {})) offerReload(file);
+    });
 }
 
 WorkspaceKeeper::~WorkspaceKeeper() {
@@ -148,7 +154,10 @@ void WorkspaceKeeper::note() {
 }
 
 void WorkspaceKeeper::noteView() {
-    if (m_document->isOpen() && !m_session.isEmpty() && !m_autosave.isActive()) m_autosave.start();
+    if (!m_document->isOpen() || m_session.isEmpty() || m_autosave.isActive()) return;
+    // The first file comes soon, so that no time is unprotected; after it, the interval is the usual one.
+    m_autosave.start(
+        std::min(m_autosave.interval(), m_isSessionWritten ? m_autosave.interval() : kFirstSaveMs));
 }
 
 quint64 WorkspaceKeeper::runsSignature() const {
@@ -190,20 +199,24 @@ bool WorkspaceKeeper::write(const QString& file, bool waits) {
                        (m_fileLeftOut.inFile || now.leftOut > m_fileLeftOut.parts);
     m_background.run(
         m_saveLane,
-        [file, now = std::move(now), keeps](const std::stop_token&) {
+        [this, file, now = std::move(now), keeps](const std::stop_token& stop) {
+            // Of two that are asked for one after the other, the later one is written last, or alone.
+            const std::scoped_lock lock(m_writing);
+            if (stop.stop_requested()) return Written{now, 0, {}};
             Written result{now, scoreOf(now.scenario->job, now.placement), {}};
             if (keeps) result.kept = keptCopy(file);
             write_workspace(workspaceOf(now), file.toStdString());
             return result;
         },
-        [this, file, revision = m_revision, &written, waits](const Written& result) {
+        [this, file, revision = m_revision, work = m_work, &written, waits](const Written& result) {
+            if (waits) written = true;
+            if (work != m_work) return;  // something else was opened meanwhile
             m_document->keep(result.snapshot, result.score_s);
             m_file = QFileInfo(file).absoluteFilePath();
             m_fileLeftOut = {false, result.snapshot.leftOut};
             tellKept(result.kept);
             rememberFile(m_file);
             if (revision == m_revision) setModified(false);
-            if (waits) written = true;
             Q_EMIT saved(m_file);
         },
         [this](const QString& error) { Q_EMIT failed(error); });
@@ -257,7 +270,7 @@ void WorkspaceKeeper::offerRecovery() {
                             .arg(sessionText(file)),
                         {{tr("Restore"), [this, file] { m_document->openWorkspace(file); }},
                          {tr("Discard"), [this, file] {
-                              if (!QFile::moveToTrash(file)) QFile::remove(file);
+                              if (!QFile::moveToTrash(file)) QFile::rename(file, nameOfKept(file));
                               offerRecovery();
                           }}});
         return;
@@ -289,6 +302,7 @@ void WorkspaceKeeper::writeSession() {
         },
         [this, leftOut](const Written& written) {
             m_sessionFailed = false;
+            m_isSessionWritten = true;
             m_sessionLeftOut.parts = leftOut;
             m_autosave.setInterval(
                 static_cast<int>(std::max<qint64>(m_autosaveMs, kWritesOneIn * written.took_ms)));
@@ -388,6 +402,7 @@ void WorkspaceKeeper::leaveSession() {
 void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened) {
     m_offers->withdraw(QStringLiteral("last"));
     m_view.show(opened);
+    ++m_work;
     m_fileLeftOut = m_sessionLeftOut = {};
     m_runsNoted = runsSignature();
     if (isSession(file)) {

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include <QFileSystemWatcher>
 #include <QLockFile>
 #include <QObject>
+#include <QSet>
 #include <QString>
 #include <QTimer>
 
@@ -101,6 +103,7 @@ private:
     QString m_file;
     bool m_modified = false;
     quint64 m_revision = 0;   ///< counts changes
+    quint64 m_work = 0;       ///< counts networks and workspaces that were opened
     quint64 m_runsNoted = 0;  ///< signature of the runs when they were noted
 
     QString m_session;  ///< file of the session; empty before startSession()
@@ -111,8 +114,9 @@ private:
     enum class Ending { no, late, writes, done } m_ending = Ending::no;
     bool m_endWaits = false;       ///< somebody waits for ended()
     bool m_sessionFailed = false;  ///< said already
-    Recovery m_recovery;           ///< the session that is offered, or was restored
-    QString m_recovered;           ///< file of the session that is on screen; empty: none
+    bool m_isSessionWritten = false;
+    Recovery m_recovery;  ///< the session that is offered, or was restored
+    QString m_recovered;  ///< file of the session that is on screen; empty: none
     bool m_isRecoveredWhole = true;
     bool m_closedBySystem = false;
     /// What the files have that is not on screen: it is copied before they are written over.
@@ -124,8 +128,9 @@ private:
 
     QFileSystemWatcher m_watcher;
     QTimer m_settled;  ///< since a watched file has changed
-    QString m_changed;
+    QSet<QString> m_changed;
 
+    std::mutex m_writing;  ///< held while a workspace that the user saves is written
     Background::Lane m_saveLane, m_sessionLane;
     Background m_background{2};  ///< last: its destructor waits for the work in the lanes
 };
