@@ -16,6 +16,7 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kMostArrows = 200;
+constexpr std::size_t kStrongArrows = 16;
 
 QColor translucent(QColor color, double alpha) {
     color.setAlphaF(static_cast<float>(alpha));
@@ -198,6 +199,11 @@ void TimelineView::paintArrows(QPainter& painter) const {
     }
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
+    // Those of many ops would hide the blocks: they are paler, and without a halo.
+    const double strength = std::clamp(
+        static_cast<double>(kStrongArrows) / static_cast<double>(std::max<std::size_t>(1, journeys.size())),
+        0.12, 1.0);
+    const QColor ink = translucent(palette().color(QPalette::Text), strength);
     std::size_t drawn = 0;
     for (const auto& [key, journey] : journeys) {
         if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows)
@@ -217,12 +223,14 @@ void TimelineView::paintArrows(QPainter& painter) const {
         path.cubicTo(tail + QPointF(0, bend), head - QPointF(0, bend), head + QPointF(0, back));
         const QPolygonF point{{head, head + QPointF(-size * 0.6, back), head + QPointF(size * 0.6, back)}};
         painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(translucent(palette().color(QPalette::Base), 0.8), 4));
-        painter.drawPath(path);
-        painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
+        if (strength == 1) {
+            painter.setPen(QPen(translucent(palette().color(QPalette::Base), 0.8), 4));
+            painter.drawPath(path);
+        }
+        painter.setPen(QPen(ink, strength == 1 ? 1.5 : 1));
         painter.drawPath(path);
         painter.setPen(Qt::NoPen);
-        painter.setBrush(palette().color(QPalette::Text));
+        painter.setBrush(ink);
         painter.drawPolygon(point);
     }
     painter.restore();

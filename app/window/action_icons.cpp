@@ -46,6 +46,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::pathColour, "waypoints"},
     {ActionId::restoreLayout, "layout-dashboard"},
     {ActionId::resetSettings, "rotate-cw"},
+    {ActionId::copyPicture, "image"},
     {ActionId::themeSystem, "monitor"},
     {ActionId::themeLight, "sun"},
     {ActionId::themeDark, "moon"},

@@ -104,7 +104,8 @@ enum class ActionId {
     themeSystem,
     themeLight,
     themeDark,
-    commands,  ///< the palette that finds all others
+    copyPicture,  ///< of the panel in focus
+    commands,     ///< the palette that finds all others
     optimize,
     beside,
     pause,

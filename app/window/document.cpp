@@ -448,7 +448,12 @@ void Document::adoptChange(const Reading& reading) {
 void Document::report(QStringList notes) {
     m_later.clear();
     notes.removeAll(QString());
-    if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
+    QString text;
+    for (const QString& note : notes) {
+        if (!text.isEmpty()) text += text.endsWith(u'.') ? QStringLiteral(" ") : QStringLiteral("; ");
+        text += note;
+    }
+    if (!text.isEmpty()) Q_EMIT message(false, text);
 }
 
 void Document::reportLater(const QString& note) {

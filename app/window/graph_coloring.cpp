@@ -165,7 +165,7 @@ void GraphColoring::open(const QString& file) {
             if (matched.matched == 0)
                 return void(Q_EMIT failed(
                     tr("%1: none of its names is an op of %2: it has %3, the network has "
-                       "\"%4\". Name the ops as Edit ▸ Copy names does.")
+                       "\"%4\". Name the ops as Edit ▸ Copy names or rows does.")
                         .arg(file, toQString(problem->graph->name()), toQString(matched.examples),
                              toQString(problem->graph->op(0).name))));
             const QString lost = matched.unknown == 0 ? QString()

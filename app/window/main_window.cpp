@@ -9,6 +9,7 @@
 
 #include <QAction>
 #include <QActionGroup>
+#include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QCloseEvent>
@@ -16,11 +17,14 @@
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QGuiApplication>
 #include <QKeyEvent>
+#include <QMessageBox>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTableView>
 #include <QToolButton>
 #include <QUndoView>
 #include <QVBoxLayout>
@@ -82,6 +86,25 @@ namespace {
 constexpr int kRoomSettlesMs = 150;
 /// Distributions and archives with their controls cannot be read in less.
 constexpr int kReadableHeight = 400;
+/// The titles and the selected rows of a table, separated by tabs.
+QString rowsText(const QTableView& table) {
+    const QAbstractItemModel& model = *table.model();
+    QStringList lines;
+    const auto line = [&](const auto& cell) {
+        QStringList cells;
+        for (int column = 0; column < model.columnCount(); ++column) {
+            if (!table.isColumnHidden(column)) cells << cell(column);
+        }
+        lines << cells.join(QLatin1Char('\t'));
+    };
+    line([&](int column) { return model.headerData(column, Qt::Horizontal).toString(); });
+    QModelIndexList rows = table.selectionModel()->selectedRows();
+    std::ranges::sort(rows);
+    for (const QModelIndex& row : rows)
+        line([&](int column) { return row.siblingAtColumn(column).data().toString(); });
+    return lines.join(QLatin1Char('\n'));
+}
+
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
@@ -382,11 +405,24 @@ void MainWindow::selectModule() {
 
 void MainWindow::copyNames() {
     if (!m_document->isOpen()) return;
-    if (m_document->selection().empty()) return showInformation(tr("Select the ops whose names to copy."));
+    const auto* table = qobject_cast<const QTableView*>(QApplication::focusWidget());
+    if (table != nullptr && table != m_ops && table->selectionModel()->hasSelection())
+        return QGuiApplication::clipboard()->setText(rowsText(*table));
+    if (m_document->selection().empty())
+        return showInformation(tr("Select the ops whose names to copy, or rows of a table."));
     QStringList names;
     for (const OpId op : m_document->selection())
         names << toQString(m_document->problem()->graph->op(op).name);
     QGuiApplication::clipboard()->setText(names.join(QLatin1Char('\n')));
+}
+
+void MainWindow::copyPicture() {
+    QWidget* of = m_graph;
+    for (QWidget* widget = QApplication::focusWidget(); widget != nullptr; widget = widget->parentWidget()) {
+        if (const auto* dock = qobject_cast<QDockWidget*>(widget)) of = dock->widget();
+    }
+    QGuiApplication::clipboard()->setPixmap(of->grab());
+    showInformation(tr("The picture is in the clipboard."));
 }
 
 /// Escape clears the selection wherever the focus is, unless the focused widget uses the key itself.

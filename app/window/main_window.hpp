@@ -255,6 +255,7 @@ private:
     void selectModule();
     /// Copies the names of the selected ops to the clipboard, one a line.
     void copyNames();
+    void copyPicture();
     void openModule();
     void openEqualModules();
     void showNoClosedModule();

@@ -49,7 +49,8 @@ QString nearText(const Standing& standing, const QString& text) {
     if (standing.fitting == 0) return text;
     QString near = CompareWindow::tr("%1/%2 seeds").arg(standing.near).arg(standing.runs.size());
     if (standing.half_near)
-        near += CompareWindow::tr(" · median %L1 evaluations, %2")
+        near += (standing.half_near->evaluations == 1 ? CompareWindow::tr(" · median %L1 evaluation, %2")
+                                                      : CompareWindow::tr(" · median %L1 evaluations, %2"))
                     .arg(standing.half_near->evaluations)
                     .arg(secondsText(standing.half_near->seconds));
     const qsizetype remarks = text.indexOf(QLatin1String("; "));
