@@ -8,6 +8,7 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
+#include <QTextBrowser>
 #include <QToolTip>
 
 #include "widgets/timeline_view.hpp"

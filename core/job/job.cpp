@@ -44,8 +44,11 @@ std::string estimated_details(const std::vector<NetworkFile::Estimated>& estimat
     std::string text;
     for (std::size_t i = 0; i < std::min(kMostLines, kinds.size()); ++i) {
         const auto& [count, example] = found.at(kinds[i]);
-        text += (text.empty() ? "" : "\n") + printable(kinds[i], 80) + ": " + std::to_string(count) +
-                (count == 1 ? " op, " : " ops, such as ") + printable(example, 200);
+        if (!text.empty()) text += '\n';
+        text += printable(kinds[i], 80);
+        text += ": " + std::to_string(count);
+        text += count == 1 ? " op, " : " ops, such as ";
+        text += printable(example, 200);
     }
     return text;
 }
