@@ -37,7 +37,7 @@ QString rowsText(const QTableView& table) {
     };
     line([&](int column) { return model.headerData(column, Qt::Horizontal).toString(); });
     QModelIndexList rows = table.selectionModel()->selectedRows();
-    std::ranges::sort(rows);
+    std::sort(rows.begin(), rows.end());
     for (const QModelIndex& row : rows)
         line([&](int column) { return row.siblingAtColumn(column).data().toString(); });
     return lines.join(QLatin1Char('\n'));

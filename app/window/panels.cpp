@@ -123,9 +123,9 @@ void Panels::setSizes() {
     fitTimeline();
     // All devices and their channels, if that leaves room for what is said about the selected op: what it is,
     // when it runs and what it waits for.
-    const int selectionLeast = 11 * m_window->fontMetrics().lineSpacing();
     const int title = m_devices->height() - m_devices->widget()->height();
     const int column = m_devices->height() + m_selection->height();
+    const int selectionLeast = std::clamp(column / 3, 100, 11 * m_window->fontMetrics().lineSpacing());
     const auto* area = qobject_cast<const QScrollArea*>(m_devices->widget());
     const int wanted = title + (area != nullptr ? area->widget() : m_devices->widget())->sizeHint().height();
     const int devices = std::clamp(wanted, 1, std::max(column / 2, column - selectionLeast) + 1);
