@@ -120,7 +120,8 @@ void MainWindow::addView(WorkspaceSnapshot& snapshot) const {
 
 void MainWindow::showView(const OpenedWorkspace& opened) {
     const OptionValues& view = opened.view;
-    if (const QByteArray layout = layoutFrom(view); !layout.isEmpty()) restoreState(layout);
+    showStart(false);
+    if (const QByteArray layout = layoutFrom(view); !layout.isEmpty()) m_panels->restore(layout);
     if (const auto* algorithm = valueOf<std::string>(view, kAlgorithm))
         m_bars->chooseAlgorithm(toQString(*algorithm));
     if (const auto budget = budgetIn(view)) m_bars->chooseBudget(*budget);
@@ -128,7 +129,6 @@ void MainWindow::showView(const OpenedWorkspace& opened) {
     m_history->await(graphZoomFrom(view), timelineZoomFrom(view));
     if (opened.pinned) m_pinned->pin(*opened.pinned);
     m_learning->restore(opened.learned);
-    showStart(false);
     fillRecent();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QAction>
 #include <QApplication>
@@ -104,6 +105,11 @@ void Panels::setDefault() {
     m_default = m_window->saveState();
 }
 
+void Panels::restore(const QByteArray& layout) {
+    m_sizesWait = false;
+    m_window->restoreState(layout);
+}
+
 void Panels::restoreDefault() {
     m_loans.clear();
     m_window->restoreState(m_default);
@@ -161,7 +167,10 @@ void Panels::show(bool show) {
         // Now, and when the docks have been laid out and filled.
         if (!settings::layout.isStored()) {
             setSizes();
-            QTimer::singleShot(0, this, &Panels::setSizes);
+            m_sizesWait = true;
+            QTimer::singleShot(0, this, [this] {
+                if (std::exchange(m_sizesWait, false)) setSizes();
+            });
         }
         QTimer::singleShot(0, this, &Panels::noteTimelineShare);
     } else {

@@ -31,6 +31,8 @@ public:
     /// Takes the present arrangement as the one that restoreDefault() goes back to.
     void setDefault();
     void restoreDefault();
+    /// Arranges the panels as layout() was.
+    void restore(const QByteArray& layout);
     /// Shows the panels as they were, or hides them all.
     void show(bool show);
     bool areShown() const { return m_shown; }
@@ -85,6 +87,7 @@ private:
     QByteArray m_default;
     QByteArray m_layout;  ///< while the panels are hidden
     bool m_shown = true;
+    bool m_sizesWait = false;    ///< the default sizes are set once the docks have been laid out
     double m_timelineShare = 0;  ///< share of the window's height; 0: not known yet
     QSet<QDockWidget*> m_front;  ///< panels that are not behind other tabs
     QHash<QDockWidget*, int> m_wantedHeights;

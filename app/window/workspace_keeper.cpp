@@ -30,7 +30,7 @@ constexpr int kAutosaveMs = 20'000;
 constexpr qint64 kWritesOneIn = 20;
 /// Time that the end of a session may take of the window's thread.
 constexpr int kQuickMs = 60;
-/// Time until the first autosave of a session.
+/// Time until the first autosave after a search has begun.
 constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
@@ -99,6 +99,12 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
     : QObject(window), m_document(document), m_offers(offers), m_window(window), m_view(std::move(view)) {
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &WorkspaceKeeper::note);
     connect(document, &Document::runsChanged, this, [this] {
+        const std::size_t runs = m_document->runs().size();
+        if (runs > std::exchange(m_runCount, runs)) {
+            // The first seconds of a search find most: they are kept soon.
+            m_soonMs = kFirstSaveMs;
+            m_autosave.stop();
+        }
         if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) return note();
         noteView();
     });
@@ -155,9 +161,8 @@ void WorkspaceKeeper::note() {
 
 void WorkspaceKeeper::noteView() {
     if (!m_document->isOpen() || m_session.isEmpty() || m_autosave.isActive()) return;
-    // The first file comes soon, so that no time is unprotected; after it, the interval is the usual one.
-    m_autosave.start(
-        std::min(m_autosave.interval(), m_isSessionWritten ? m_autosave.interval() : kFirstSaveMs));
+    m_autosave.start(m_soonMs < m_autosaveMs ? std::min(m_autosave.interval(), m_soonMs)
+                                             : m_autosave.interval());
 }
 
 quint64 WorkspaceKeeper::runsSignature() const {
@@ -302,7 +307,7 @@ void WorkspaceKeeper::writeSession() {
         },
         [this, leftOut](const Written& written) {
             m_sessionFailed = false;
-            m_isSessionWritten = true;
+            m_soonMs = std::min(2 * m_soonMs, m_autosaveMs);
             m_sessionLeftOut.parts = leftOut;
             m_autosave.setInterval(
                 static_cast<int>(std::max<qint64>(m_autosaveMs, kWritesOneIn * written.took_ms)));
