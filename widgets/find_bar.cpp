@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QTimer>
 #include <QToolButton>
 
@@ -15,6 +16,18 @@ namespace placewright {
 namespace {
 
 constexpr int kPauseMs = 120;
+
+/// Shortens its text to its width.
+class ElidedLabel : public QLabel {
+public:
+    using QLabel::QLabel;
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter(this).drawText(contentsRect(), Qt::AlignVCenter | Qt::AlignLeft,
+                                fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
+    }
+};
 
 }  // namespace
 
@@ -32,7 +45,7 @@ FindBar::FindBar(QWidget* parent)
     m_count->setAccessibleName(tr("Matches"));
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(tr("%1 of %2").arg(8888).arg(8888)));
 
-    m_detail = new QLabel(this);
+    m_detail = new ElidedLabel(this);
     m_detail->setAccessibleName(tr("What is found"));
     m_detail->setTextFormat(Qt::PlainText);
     // The words that are typed need the room more than what is found, whose text is also a tool tip.
