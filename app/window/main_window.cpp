@@ -244,11 +244,12 @@ void MainWindow::makePanels() {
     devices->raise();
     tabifyDockWidget(selection, history);
     selection->raise();
-    connect(cdf, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+    // The docks of a window that is being destroyed hide, too: the document is gone by then.
+    connect(cdf, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_cdf->setSeen(visible);
         if (visible) m_panels->heighten(m_cdf, kReadableHeight);
     });
-    connect(archive, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+    connect(archive, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         if (visible) m_panels->heighten(m_archive, kReadableHeight);
     });
     tabifyDockWidget(curve, learning);
