@@ -60,9 +60,9 @@ public:
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it briefly.
     const std::shared_ptr<const TimelineData>& timeline() const { return m_insights.timeline(); }
-    /// Assessment by the objective of the placement that the timeline shows; null without a timeline.
     /// The placement of that timeline with all that is known of it; null before the first.
     const std::shared_ptr<const Simulated>& simulated() const { return m_insights.simulated(); }
+    /// Its assessment by the objective; null before the first.
     const Assessment* assessment() const {
         return m_insights.simulated() ? &m_insights.simulated()->assessment : nullptr;
     }

@@ -10,6 +10,7 @@
 #include "app/window/offer_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
+#include "widgets/palette.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -37,8 +38,8 @@ void MainWindow::fillPinMenu() {
     const Machine& machine = *m_document->problem()->machine;
     for (DeviceId device = 0; device < machine.devices().size(); ++device) {
         const std::string& name = machine.device(device).name;
-        QAction* action =
-            menu->addAction(swatchOf(machine, device), menuText(toQString(name)), this, [this, name] {
+        QAction* action = menu->addAction(
+            deviceIcon(machine, device, devicePixelRatioF()), menuText(toQString(name)), this, [this, name] {
                 const auto members =
                     selectedMembers(1, tr("Nothing is pinned: select ops or modules first."));
                 if (!members.empty())

@@ -31,12 +31,6 @@ constexpr auto kTimelineStart = "timeline_start_s", kTimelineEnd = "timeline_end
                kTimelineScrolled = "timeline_scrolled";
 constexpr std::int64_t kMostWhole = 1'000'000'000;
 
-template <class Value>
-const Value* valueOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    return found != values.end() ? std::get_if<Value>(&found->second) : nullptr;
-}
-
 std::optional<double> numberOf(const OptionValues& values, const char* name) {
     const auto* number = valueOf<double>(values, name);
     return number != nullptr && std::isfinite(*number) ? std::optional(*number) : std::nullopt;

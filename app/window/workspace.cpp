@@ -109,7 +109,7 @@ std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspac
         !areOf(from.factors.memory, machine.devices().size()) ||
         !areOf(from.factors.speed, machine.devices().size()))
         throw InputError(file.toStdString(), "scenarios",
-                         "has not one factor for each device and link of " + machine.name());
+                         "must have one factor for each device and link of " + machine.name());
     auto scenario = withFactors(base, std::make_shared<const Machine>(what_if(machine, from.factors)),
                                 from.factors, base->job.single_device)
                         .scenario;
@@ -130,7 +130,7 @@ void checkMeasured(const MeasuredRun& run, const Problem& problem, const QString
                              [&](const MemorySample& sample) { return sample.device < problem.devices; }) ||
         !(run.peak_bytes.empty() || run.peak_bytes.size() == problem.devices))
         throw InputError(file.toStdString(), "measured",
-                         "has an op, device or link that the network or machine has not");
+                         "names an op, device or link that the network or machine does not have");
     if (!run.placement.empty()) check_placement(problem, run.placement);
 }
 

@@ -60,6 +60,13 @@ struct WorkspaceSnapshot {
     std::size_t leftOut = 0;
 };
 
+/// A value of what only the window understands; null if there is none of this type.
+template <class Value>
+const Value* valueOf(const OptionValues& values, const char* name) {
+    const auto found = values.find(name);
+    return found != values.end() ? std::get_if<Value>(&found->second) : nullptr;
+}
+
 /// How many scores each of some runs may keep, so that all together keep at most `most`: a run with few
 /// scores keeps them all.
 std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::size_t most);

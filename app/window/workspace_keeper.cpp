@@ -40,14 +40,12 @@ const auto kLast = QStringLiteral("last.placewright");
 const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out";
 
 QString textOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    const auto* text = found != values.end() ? std::get_if<std::string>(&found->second) : nullptr;
+    const auto* text = valueOf<std::string>(values, name);
     return text != nullptr ? toQString(*text) : QString();
 }
 
 bool truthOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    const bool* truth = found != values.end() ? std::get_if<bool>(&found->second) : nullptr;
+    const bool* truth = valueOf<bool>(values, name);
     return truth != nullptr && *truth;
 }
 

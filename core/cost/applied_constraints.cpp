@@ -28,15 +28,23 @@ std::string rule_text(const Constraints& constraints, std::size_t rule) {
     throw ConstraintError(rule_text(constraints, rule) + ": " + problem, {rule});
 }
 
-/// "; rules 3 and 4 cannot be obeyed either".
-std::string others_text(const std::vector<std::size_t>& rules) {
-    if (rules.size() < 2) return {};
-    std::string text = rules.size() == 2 ? "; rule " : "; rules ";
-    for (std::size_t i = 1; i < rules.size(); ++i) {
-        if (i > 1) text += i + 1 == rules.size() ? " and " : ", ";
-        text += std::to_string(rules[i] + 1);
+/// "a, b and c" of the texts of some rules.
+template <class Text>
+std::string listed(std::span<const std::size_t> rules, Text text_of) {
+    std::string text;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (i > 0) text += i + 1 == rules.size() ? " and " : ", ";
+        text += text_of(rules[i]);
     }
-    return text + " cannot be obeyed either";
+    return text;
+}
+
+/// "; rules 3 and 4 cannot be obeyed either", of all but the first.
+std::string others_text(std::span<const std::size_t> rules) {
+    if (rules.size() < 2) return {};
+    return (rules.size() == 2 ? "; rule " : "; rules ") +
+           listed(rules.subspan(1), [](std::size_t rule) { return std::to_string(rule + 1); }) +
+           " cannot be obeyed either";
 }
 
 /// The forward op whose device the op shares; itself if there is none.
@@ -243,12 +251,8 @@ void fill_groups(Problem& problem, const GroupingOptions& options) {
         least = std::move(fewer);
         numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    std::string text;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        text += (i == 0                    ? ""
-                 : i + 1 == numbers.size() ? " and "
-                                           : ", ") +
-                rule_text(problem.constraints, numbers[i]);
+    const std::string text =
+        listed(numbers, [&](std::size_t rule) { return rule_text(problem.constraints, rule); });
     if (numbers.size() == 1)
         throw ConstraintError(text + " can be obeyed by no placement: " + reason + "; remove or loosen it",
                               numbers);

@@ -447,7 +447,7 @@ private Q_SLOTS:
         options.simulation.batches = 2;
         shown.document.setOptions(options);
         QCOMPARE(editor->devices()->rowCount(), devices);
-        QVERIFY2(shown.message().contains(QStringLiteral("The edit of the machine was dropped")),
+        QVERIFY2(shown.message().contains(QStringLiteral("“Duplicate” was dropped")),
                  qPrintable(shown.message()));
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.options().simulation.batches, 2U);

@@ -87,13 +87,9 @@ void Document::dropMachineSteps() {
     const QString title = m_machineSteps.back().title;
     m_machineSteps.clear();
     Q_EMIT machineChanged();
-    Q_EMIT message(false, stops ? tr("The edit of the machine was dropped, as something else was asked for "
-                                     "before it ended: %1. It has stopped the searches; their best "
-                                     "placements stay in Runs.")
-                                      .arg(title)
-                                : tr("The edit of the machine was dropped, as something else was asked for "
-                                     "before it ended: %1.")
-                                      .arg(title));
+    QString text = tr("“%1” was dropped: another change came before it was applied.").arg(title);
+    if (stops) text += tr(" It has stopped the searches; their best placements stay in Runs.");
+    Q_EMIT message(false, text);
 }
 
 void Document::startMachineStep() {

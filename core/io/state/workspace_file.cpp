@@ -36,7 +36,7 @@ Json score_json(const Score& score) {
 }
 
 Score score_from(const JsonValue& value) {
-    if (value.size() != 3) value.fail("is no score: expected [seconds, seconds, true or false]");
+    if (value.size() != 3) value.fail("is not a score: expected [seconds, seconds, true or false]");
     return {number_from(value.at(0)), number_from(value.at(1)), value.at(2).truth()};
 }
 
@@ -133,7 +133,7 @@ std::shared_ptr<const std::vector<CurvePoint>> curve_from(const JsonValue& value
     auto curve = std::make_shared<std::vector<CurvePoint>>();
     value.for_each_item([&](const JsonValue& point) {
         if (point.size() != 5)
-            point.fail("is no point: expected [evaluations, seconds, best, mean, true or false]");
+            point.fail("is not a point: expected [evaluations, seconds, best, mean, true or false]");
         curve->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
                           number_from(point.at(1)), number_from(point.at(2)), number_from(point.at(3)),
                           point.at(4).truth()});
@@ -166,7 +166,7 @@ std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
         item.at("labels").for_each_item(
             [&](const JsonValue& label) { dimension.labels.push_back(label.text()); });
         if (!dimension.labels.empty() && dimension.labels.size() != dimension.size)
-            item.at("labels").fail("has not one text for each cell");
+            item.at("labels").fail("must have one text for each cell");
     });
     if (archive->dimensions.empty()) value.at("dimensions").fail("is empty");
     value.at("elites").for_each_item([&](const JsonValue& item) {
@@ -190,7 +190,8 @@ Json samples_json(const std::vector<SamplePoint>& samples) {
 std::shared_ptr<const std::vector<SamplePoint>> samples_from(const JsonValue& value) {
     auto samples = std::make_shared<std::vector<SamplePoint>>();
     value.for_each_item([&](const JsonValue& point) {
-        if (point.size() != 4) point.fail("is no sample: expected [number, seconds, value, true or false]");
+        if (point.size() != 4)
+            point.fail("is not a sample: expected [number, seconds, value, true or false]");
         samples->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
                             number_from(point.at(1)), number_from(point.at(2)), point.at(3).truth()});
     });
@@ -215,7 +216,7 @@ std::shared_ptr<const QuantileSketch> sketch_from(const JsonValue& value) {
     while (!text.empty()) {
         std::uint64_t count = 0;
         if (!next_number(text, count) || count > kMostCount || std::ssize(counts) == QuantileSketch::kMost)
-            list.fail("is no list of at most " + std::to_string(QuantileSketch::kMost) +
+            list.fail("is not a list of at most " + std::to_string(QuantileSketch::kMost) +
                       " numbers, such as \"3 0 1\"");
         counts.push_back(count);
     }
@@ -249,7 +250,7 @@ std::vector<RecordedScore> scores_from(const JsonValue& value) {
             next_number(text, score.score.penalised_s) && next_number(text, score.score.value_s) &&
             next_number(text, fits) && text.empty() && (fits == 0 || fits == 1) &&
             std::isfinite(score.score.penalised_s) && std::isfinite(score.score.value_s);
-        if (!right) item.fail("is no score: expected \"KEY KEY SECONDS SECONDS FITS\"");
+        if (!right) item.fail("is not a score: expected \"KEY KEY SECONDS SECONDS FITS\"");
         score.score.fits = fits == 1;
     });
     return scores;
@@ -302,7 +303,8 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     run.search.options = options_from(value.at("options"));
     const std::string seed = value.at("seed").text();
     std::string_view digits = seed;
-    if (!next_number(digits, run.search.seed) || !digits.empty()) value.at("seed").fail("is no whole number");
+    if (!next_number(digits, run.search.seed) || !digits.empty())
+        value.at("seed").fail("is not a whole number");
     if (const JsonValue limit = value.at("limit_evaluations"); !limit.json().is_null())
         run.search.evaluations = static_cast<std::uint64_t>(limit.whole(1, kMostWhole));
     run.seconds = number_from(value.at("limit_s"));

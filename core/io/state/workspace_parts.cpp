@@ -27,7 +27,7 @@ std::vector<double> numbers_from(const JsonValue& value, double least, double mo
     while (!text.empty()) {
         double number = 0;
         if (!next_number(text, number) || !std::isfinite(number) || number < least || number > most)
-            value.fail("is no list of numbers in range, such as \"0.5 1\"");
+            value.fail("is not a list of numbers in range, such as \"0.5 1\"");
         numbers.push_back(number);
     }
     return numbers;
@@ -76,7 +76,7 @@ Span span_from(const JsonValue& value) {
                 next_number(text, span.tensor) && next_number(text, span.bytes) &&
                 std::isfinite(span.bytes) && span.bytes >= 0;
     }
-    if (!right || !text.empty()) value.fail("is no span, such as \"op 0 3 0 0.1 0.1 0.2 0\"");
+    if (!right || !text.empty()) value.fail("is not a span, such as \"op 0 3 0 0.1 0.1 0.2 0\"");
     return span;
 }
 
@@ -87,7 +87,7 @@ MemorySample sample_from(const JsonValue& value) {
     const bool right = next_number(text, sample.device) && next_number(text, sample.time_s) &&
                        next_number(text, sample.bytes) && text.empty() && std::isfinite(sample.time_s) &&
                        std::isfinite(sample.bytes);
-    if (!right) value.fail("is no sample of memory, such as \"0 0.1 4096\"");
+    if (!right) value.fail("is not a sample of memory, such as \"0 0.1 4096\"");
     return sample;
 }
 
@@ -108,7 +108,7 @@ std::shared_ptr<const std::vector<TrainingPoint>> training_from(const JsonValue&
     value.for_each_item([&](const JsonValue& item) {
         if (item.size() != 9)
             item.fail(
-                "is no update: expected [updates, evaluations, cost, spread, best, entropy, divergence, "
+                "is not an update: expected [updates, evaluations, cost, spread, best, entropy, divergence, "
                 "learning rate, entropy weight]");
         TrainingPoint& point = curve->emplace_back();
         point.updates = static_cast<std::uint64_t>(item.at(0).whole(0, kMostWhole));
@@ -136,10 +136,10 @@ std::shared_ptr<const DistributionView> distribution_from(const JsonValue& value
     distribution->devices = placement_from(value.at("devices"));
     const auto& devices = distribution->devices;
     if (devices.empty() || std::ranges::adjacent_find(devices, std::greater_equal()) != devices.end())
-        value.at("devices").fail("is no ascending list of devices");
+        value.at("devices").fail("is not an ascending list of devices");
     distribution->probability = numbers_from(value.at("probability"), 0, 1);
     if (distribution->probability.size() % devices.size() != 0)
-        value.at("probability").fail("has not one number for each group and device");
+        value.at("probability").fail("must have one number for each group and device");
     distribution->entropy = number_from(value.at("entropy"));
     distribution->largest_entropy = number_from(value.at("largest_entropy"));
     distribution->entropies = means_from(value.at("entropies"));

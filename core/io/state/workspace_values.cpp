@@ -30,7 +30,7 @@ Placement placement_from(const JsonValue& value) {
     Placement placement;
     while (!text.empty()) {
         DeviceId device = 0;
-        if (!next_number(text, device)) value.fail("is no list of device numbers, such as \"0 0 1\"");
+        if (!next_number(text, device)) value.fail("is not a list of device numbers, such as \"0 0 1\"");
         placement.push_back(device);
     }
     return placement;
@@ -46,7 +46,7 @@ Json means_json(const std::vector<SeriesPoint>& means) {
 std::vector<SeriesPoint> means_from(const JsonValue& value) {
     std::vector<SeriesPoint> means;
     value.for_each_item([&](const JsonValue& point) {
-        if (point.size() != 2) point.fail("is no point: expected [evaluations, value]");
+        if (point.size() != 2) point.fail("is not a point: expected [evaluations, value]");
         means.push_back(
             {static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)), number_from(point.at(1))});
     });
