@@ -29,18 +29,18 @@ inline QString percentText(double share) {
     return QStringLiteral("%1 %").arg(std::lround(share * 100));
 }
 
-/// "12.4 ms → 11.9 ms (−4.4 %)"; the time alone if both read the same: for the reader it did not change.
-/// `now`: the later time as it is shown.
-inline QString changeText(double before_s, double now_s, const QString& now) {
-    const QString before = secondsText(before_s);
-    if (before == secondsText(now_s) || before_s <= 0) return now;
+/// "−4.4 %"; empty if both times read the same: for the reader they are equal.
+inline QString changeText(double before_s, double now_s) {
+    if (before_s <= 0 || secondsText(before_s) == secondsText(now_s)) return {};
     const double change = now_s / before_s - 1;
-    return QStringLiteral("%1 → %2 (%3%4 %)")
-        .arg(before, now, change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+    return QStringLiteral("%1%2 %")
+        .arg(change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
         .arg(std::abs(change) * 100, 0, 'f', std::abs(change) < 5e-4 ? 2 : 1);
 }
-inline QString changeText(double before_s, double now_s) {
-    return changeText(before_s, now_s, secondsText(now_s));
+/// "12.4 ms → 11.9 ms (−4.4 %)"; `now`, the later time as it is shown, alone if both read the same.
+inline QString beforeAndNowText(double before_s, double now_s, const QString& now) {
+    const QString change = changeText(before_s, now_s);
+    return change.isEmpty() ? now : QStringLiteral("%1 → %2 (%3)").arg(secondsText(before_s), now, change);
 }
 
 /// Keeps a number on the same line as its unit.

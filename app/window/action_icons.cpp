@@ -39,6 +39,7 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::directionDown, "move-down"},
     {ActionId::zoomToSelection, "scan-search"},
     {ActionId::openModule, "package-open"},
+    {ActionId::openEqualModules, "boxes"},
     {ActionId::closeModule, "package"},
     {ActionId::closeAllModules, "fold-vertical"},
     {ActionId::openAllModules, "unfold-vertical"},

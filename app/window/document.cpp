@@ -56,11 +56,15 @@ public:
     }
 
     void setTitle(const QString& title) {
+        if (title == m_title) return;  // its figures stay
         m_title = title;
         setText(title);
     }
-    /// Shows in the list of steps what the step changed; the menu has no room for it.
-    void tell(const QString& change) { setText(m_title + QStringLiteral("  ") + change + u'\n' + m_title); }
+    /// Shows in the list of steps what the step gave, before its title, which may be cut; the menu has no
+    /// room for it.
+    void tell(const QString& figures) {
+        setText(figures + QStringLiteral(" · ") + m_title + u'\n' + m_title);
+    }
 
     /// Replaces the state after this command by a better one, without another undo step.
     void improve(Screen after) {
@@ -92,7 +96,8 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
         m_measurements.compareWith(timeline(), job().simulation);
-        tellStep();
+        // A step that is being pushed is not the last one yet.
+        QMetaObject::invokeMethod(this, &Document::tellStep, Qt::QueuedConnection);
         Q_EMIT timelineChanged();
         startWaiting();
         compareWithoutFactors();
@@ -188,13 +193,18 @@ std::optional<double> Document::valueBefore() const {
 }
 
 void Document::tellStep() {
-    if (m_undo.index() == 0 || assessment() == nullptr || !assessment()->is_defined()) return;
+    const auto current = m_insights.current();
+    if (m_undo.index() == 0 || !current || *current->placement != m_placement ||
+        !current->assessment.is_defined())
+        return;
     auto* const last =
         const_cast<ScreenCommand*>(dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1)));
     if (last == nullptr) return;
-    const double now_s = assessment()->score.value_s;
+    const double now_s = current->assessment.score.value_s;
     const auto before_s = valueBefore();
-    last->tell(before_s ? changeText(*before_s, now_s) : secondsText(now_s));
+    const QString change = before_s ? changeText(*before_s, now_s) : QString();
+    last->tell(change.isEmpty() ? secondsText(now_s)
+                                : QStringLiteral("%1 (%2)").arg(secondsText(now_s), change));
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {

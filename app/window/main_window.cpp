@@ -215,9 +215,10 @@ void MainWindow::makePanels() {
     auto* steps = new QUndoView(m_document->undoStack());
     steps->setObjectName(QStringLiteral("history"));
     steps->setAccessibleName(tr("History of steps"));
-    steps->setToolTip(tr("Every step with its step time; click one to go back or on to it"));
+    steps->setToolTip(tr("Every step with the step time after it; click one to go back or on to it"));
     steps->setEmptyLabel(tr("Start"));
-    steps->setWordWrap(false);
+    steps->setTextElideMode(Qt::ElideRight);
+    steps->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* history =
         m_panels->add(tr("History"), QStringLiteral("historyDock"), steps, Qt::LeftDockWidgetArea);
     // The text of a step gets its figures when it has been simulated.

@@ -256,7 +256,7 @@ void StatusLine::showFigure() {
             tr("; the real step time is within this interval in 8 of 10 cases, from what was measured on "
                "real devices");
     }
-    if (const auto before = m_document->valueBefore()) now = changeText(*before, now_s, now);
+    if (const auto before = m_document->valueBefore()) now = beforeAndNowText(*before, now_s, now);
     QString status = tr("%1 %2").arg(name, now);
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));

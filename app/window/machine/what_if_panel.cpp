@@ -239,7 +239,7 @@ void WhatIfPanel::showResult() {
     } else if (const Assessment* now = m_document->assessment(); now != nullptr) {
         const auto before_s = m_document->valueWithoutFactors();
         QString text = now->is_defined() ? secondsText(now->score.value_s) : tr("not defined");
-        if (now->is_defined() && before_s) text = changeText(*before_s, now->score.value_s);
+        if (now->is_defined() && before_s) text = beforeAndNowText(*before_s, now->score.value_s, text);
         if (now->is_defined() && !now->score.fits) {
             text += tr(", does not fit the memory");
             colors.setColor(QPalette::WindowText, warningColor(palette()));
