@@ -130,7 +130,7 @@ enum class ActionId {
     train,
     predict,
     predictTrained,
-    help,  ///< the page of what has the keys
+    help,  ///< the page of the panel in focus
     helpIndex,
     tutorial,
     keys,

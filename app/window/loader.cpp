@@ -158,7 +158,7 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
         if (content == FileContent::constraints) {
             if (!isOpen)
                 throw InputError(wanted.file.toStdString(), "",
-                                 "has rules for placements: open their network first, then this file");
+                                 "holds constraints: open their network first, then this file");
             if (!wanted.options) wanted.options = open.options;
             wanted.options->problem.constraints =
                 read_constraints(std::exchange(wanted.file, QString()).toStdString());

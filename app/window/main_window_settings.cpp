@@ -114,15 +114,14 @@ void MainWindow::saveSettings() {
 QString MainWindow::otherWork() const {
     if (m_compare != nullptr && m_compare->isRunning())
         return tr(
-            "A comparison runs, which would disturb what is measured: stop it in its window first "
-            "(Ctrl+Shift+C), or wait for its end.");
+            "A comparison is running and would disturb the measurement: stop it in its window "
+            "(Ctrl+Shift+C), or wait until it ends.");
     if (m_calibration != nullptr && m_calibration->isFitting())
-        return tr(
-            "Devices are calibrated, which would disturb what is measured: measure when that has ended.");
+        return tr("Devices are being calibrated, which would disturb the measurement: wait until that ends.");
     if (m_learning->isWorking())
         return tr(
-            "A policy is trained or tested, which would disturb what is measured: pause or stop that in "
-            "its window first (Ctrl+Shift+L), or wait for its end.");
+            "A policy is being trained or tested, which would disturb the measurement: pause or stop it in "
+            "its window (Ctrl+Shift+L), or wait until it ends.");
     return {};
 }
 
