@@ -114,7 +114,7 @@ private:
     enum class Ending { no, late, writes, done } m_ending = Ending::no;
     bool m_endWaits = false;       ///< somebody waits for ended()
     bool m_sessionFailed = false;  ///< said already
-    int m_soonMs = 0;  ///< time until the next autosave, if that is shorter than usual
+    int m_soonMs = 0;              ///< time until the next autosave, if that is shorter than usual
     std::size_t m_runCount = 0;
     Recovery m_recovery;  ///< the session that is offered, or was restored
     QString m_recovered;  ///< file of the session that is on screen; empty: none
