@@ -122,6 +122,7 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
         setModified(false);
     });
     connect(document, &Document::workspaceOpened, this, &WorkspaceKeeper::opened);
+    m_soonMs = kFirstSaveMs;
     m_autosave.setSingleShot(true);
     connect(&m_autosave, &QTimer::timeout, this, &WorkspaceKeeper::writeSession);
     m_settled.setSingleShot(true);
