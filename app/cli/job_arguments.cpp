@@ -114,12 +114,27 @@ Precision PrecisionArguments::precision() const {
 void report_estimated(const std::string& file, const NetworkFile& network) {
     const std::string text = estimated_text(network.estimated, network.graph.size());
     if (!text.empty()) std::cerr << printable("placewright-cli: " + file + ": " + text, 8192) << '\n';
+    for (const std::string& note : network.notes)
+        std::cerr << printable("placewright-cli: " + file + ": " + note, 8192) << '\n';
 }
 
 void ReadingArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--dim", dims, "Value of an open dimension of an ONNX model", "NAME=N");
     usage::add_repeated(command, "--input", inputs, "Input of a TorchScript model (1x128:int64)", "SHAPE");
     command.add_flag("--run", run, "Run a TorchScript model if its sizes need that");
+    const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
+    usage::add_choice(command, "--phase", phase, words(language_phases()), "What a language model does");
+    command.add_option("--sequence", sequence, "Tokens of a language model's prompt, or in its cache [4096]")
+        ->check(usage::whole_number(1, kMostSequence))
+        ->type_name("N");
+    usage::add_choice(command, "--dtype", dtype, words(weight_types()),
+                      "Type of a language model's weights [as stored]");
+    usage::add_choice(command, "--kv-dtype", kv_dtype, words(weight_types()),
+                      "Type of its cache [that of activations]");
+    usage::add_choice(command, "--mla-cache", mla_cache, {"compressed", "expanded"},
+                      "What the cache of latent attention holds");
+    command.add_flag("--full-cache", full_cache, "Layers with a sliding window keep the whole sequence too");
+    command.add_flag("--split-layers", split_layers, "Ops of a language model's block may part");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {
@@ -136,6 +151,13 @@ ReadOptions ReadingArguments::options(std::int64_t batch) const {
             throw UsageError("--dim " + text + ": given twice");
     }
     options.run = run;
+    options.language.phase = language_phase_from(phase).value_or(LanguagePhase::decode);
+    if (sequence > 0) options.language.sequence = sequence;
+    options.language.weights = weight_type_from(dtype);
+    options.language.cache = weight_type_from(kv_dtype);
+    options.language.latent_cache = latent_cache_from(mla_cache).value_or(LatentCache::compressed);
+    options.language.full_cache = full_cache;
+    options.language.split_layers = split_layers;
     try {
         for (const std::string& text : inputs) options.inputs.push_back(example_input_from(text));
     } catch (const std::invalid_argument& error) {

@@ -32,10 +32,15 @@ struct PrecisionArguments {
     Precision precision() const;
 };
 
-/// Sizes that a network file leaves open, except the batch size.
+/// Sizes that a network file leaves open, except the batch size, and what a step of a language model is.
 struct ReadingArguments {
     std::vector<std::string> dims, inputs;
     bool run = false;
+    std::string phase{to_string(LanguagePhase::decode)};
+    std::int64_t sequence = 0;  ///< 0: the model's
+    std::string dtype, kv_dtype;
+    std::string mla_cache{to_string(LatentCache::compressed)};
+    bool full_cache = false, split_layers = false;
 
     void add_to(CLI::App& command);
 
