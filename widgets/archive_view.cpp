@@ -96,7 +96,8 @@ void ArchiveMap::makeControls() {
     };
     m_coverage = figure("coverage", tr("Coverage: the share of niches that hold a placement."));
     m_quality = figure("qdScore", tr("QD score: the sum over all niches of how many times faster their "
-                                     "elites are than one device; it grows with coverage and quality."));
+                                     "elites are than the best single device (with enough memory); it "
+                                     "grows with coverage and quality."));
     m_best = figure("best", tr("The best elite that fits the memory."));
     m_misfits = figure("misfits", tr("Niches, hatched in the map, whose elites do not fit the memory."));
     figures->addStretch(1);
@@ -428,10 +429,13 @@ void ArchiveMap::updateFigures() {
         }
     }
     const std::size_t filled = elites().size();
-    m_coverage->setText(tr("%L1 of %L2 niches filled (%3)")
-                            .arg(filled)
-                            .arg(niches)
-                            .arg(percentText(static_cast<double>(filled) / static_cast<double>(niches))));
+    m_coverage->setText(
+        tr("%L1 of %L2 niches filled (%3)")
+            .arg(filled)
+            .arg(niches)
+            .arg(200 * filled < niches && filled > 0
+                     ? tr("<1 %")
+                     : percentText(static_cast<double>(filled) / static_cast<double>(niches))));
     m_quality->setText(tr("QD score %L1").arg(quality, 0, 'f', 1));
     m_quality->setVisible(m_source.one_device_s > 0);
     m_best->setText(tr("best %1").arg(secondsText(best)));

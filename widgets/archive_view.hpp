@@ -19,9 +19,10 @@ class ArchiveScrubber;
 
 /// Where an archive comes from.
 struct ArchiveSource {
-    int run = 0;              ///< id of the run
-    bool running = false;     ///< more snapshots of it follow
-    double one_device_s = 0;  ///< objective value on one device, for the QD score; 0: unknown
+    int run = 0;           ///< id of the run
+    bool running = false;  ///< more snapshots of it follow
+    /// Objective value on one device, whether or not it fits there, for the QD score; 0: not defined.
+    double one_device_s = 0;
 };
 
 /// Returns whether two archives have the same grid of niches.

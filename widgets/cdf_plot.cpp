@@ -95,10 +95,10 @@ CdfPlot::CdfPlot(QWidget* parent)
 void CdfPlot::makeList() {
     m_list = new QTreeWidget(this);
     m_list->setObjectName("schemes");
-    m_list->setAccessibleName(tr("Schemes"));
-    m_list->setToolTip(tr("Ticked schemes are drawn"));
+    m_list->setAccessibleName(tr("Curves of the plot"));
+    m_list->setToolTip(tr("Ticked rows are drawn"));
     m_list->setColumnCount(CdfColumnCount);
-    m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Largest"), tr("Values")});
+    m_list->setHeaderLabels({m_data.rows, tr("Median"), tr("Largest"), tr("Values")});
     m_list->headerItem()->setToolTip(Median, tr("Median of all values (the mean of the middle two if their "
                                                 "number is even); – until all are known"));
     m_list->headerItem()->setToolTip(
@@ -258,6 +258,7 @@ void CdfPlot::updateCurves() {
 }
 
 void CdfPlot::updateList() {
+    m_list->headerItem()->setText(Title, m_data.rows);
     const QSignalBlocker blocker(m_list);
     // Rows stay while values arrive, so that a click on one is not lost.
     while (m_list->topLevelItemCount() > std::ssize(m_curves)) delete m_list->takeTopLevelItem(0);

@@ -47,6 +47,7 @@ struct CdfData {
     std::vector<CdfScheme> schemes;
     QString objective = QStringLiteral("Step time");  ///< title of the values
     QString members = QStringLiteral("graphs");       ///< noun for the elements of `graphs`
+    QString rows = QStringLiteral("Algorithm");       ///< what a scheme is, over the list
     /// Values are in seconds, or (in `step_time_s` all the same) in bytes.
     enum class Quantity { seconds, bytes } quantity = Quantity::seconds;
 };

@@ -283,7 +283,12 @@ void CurvePlot::updateBound() {
     const bool over =
         below || plot()->axisRect()->bottom() - plot()->yAxis->coordToPixel(y) < labelShare() * height;
     m_boundLabel->setPositionAlignment((over ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
-    m_boundLabel->position->setCoords(0, below ? 1 : y);
+    // Below the range it stands apart from the axes, and covers the grid.
+    constexpr double kApart = 5;  // pixels
+    const QRect area = plot()->axisRect()->rect();
+    m_boundLabel->position->setCoords(below ? kApart / std::max(1, area.width()) : 0,
+                                      below ? 1 - kApart / std::max(1, area.height()) : y);
+    m_boundLabel->setBrush(below ? plot()->palette().brush(QPalette::Base) : QBrush(Qt::NoBrush));
     const QString text = tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s)));
     m_boundLabel->setText(below ? text + QStringLiteral(" ↓") : text);
 }
@@ -360,6 +365,7 @@ void CurvePlot::updateStyle() {
     m_bound->setPen(QPen(text, 1, Qt::DashLine));
     m_boundLabel->setColor(text);
     m_boundLabel->setFont(plot()->font());
+    updateBound();
     updateGraphs();
     plot()->replot(QCustomPlot::rpQueuedReplot);
 }

@@ -52,7 +52,7 @@ void DistributionMap::makeEntropyPlot() {
     m_entropy = plot()->addGraph(m_below->axis(QCPAxis::atBottom), m_below->axis(QCPAxis::atLeft));
     setAxisTitle(*m_below->axis(QCPAxis::atBottom), tr("Evaluations"));
     setAxisTitle(*m_below->axis(QCPAxis::atLeft), tr("Entropy"), tr("nats"));
-    m_below->axis(QCPAxis::atLeft)->ticker()->setTickCount(3);
+    m_below->axis(QCPAxis::atLeft)->ticker()->setTickCount(2);
     m_below->axis(QCPAxis::atBottom)->ticker()->setTickCount(4);
     auto* across = new QCPMarginGroup(plot());
     plot()->axisRect()->setMarginGroup(QCP::msLeft, across);

@@ -121,7 +121,11 @@ protected:
     }
 
 public:
-    void forget() { m_hovered = nullptr; }
+    void forget() {
+        m_hovered = nullptr;
+        forgetTitles();
+    }
+    void forgetTitles() { m_staggeredWidth = -1; }
     double xOf(std::size_t axis, const QRectF& area) const {
         const double margin = 7 * fontMetrics().averageCharWidth();
         return area.left() + margin +
@@ -130,12 +134,34 @@ public:
     }
     double yOf(double height, const QRectF& area) const {
         const double line = fontMetrics().lineSpacing();
-        return area.bottom() - line - height * (area.height() - 3 * line);
+        return area.bottom() - line - height * (area.height() - (isStaggered(area) ? 4 : 3) * line);
     }
 
 private:
     static constexpr int kClick = 3;  ///< pixels
     static constexpr int kReach = 8;  ///< pixels round an axis or a line
+
+    bool isValue(std::size_t axis) const { return axis + 1 == m_owner.axes(); }
+    QString titleOf(std::size_t axis) const {
+        return isValue(axis) ? m_owner.m_objective
+                             : QString::fromStdString(m_owner.m_archive->dimensions[axis].title);
+    }
+    /// Width for the texts of an axis.
+    double roomOf(std::size_t axis, const QRectF& area) const {
+        const double x = xOf(axis, area);
+        return std::min(area.width() / static_cast<double>(m_owner.axes()),
+                        2 * std::min(x - area.left(), area.right() - x) + 60);
+    }
+    /// Whether titles that are too long to stand side by side stand in two lines, in turn.
+    bool isStaggered(const QRectF& area) const {
+        if (m_staggeredWidth != area.width()) {
+            m_staggeredWidth = area.width();
+            m_staggered = false;
+            for (std::size_t axis = 0; axis < m_owner.axes(); ++axis)
+                m_staggered |= fontMetrics().horizontalAdvance(titleOf(axis)) > roomOf(axis, area);
+        }
+        return m_staggered;
+    }
 
     QPolygonF lineOf(const Elite& elite, const QRectF& area) const {
         QPolygonF line;
@@ -156,25 +182,27 @@ private:
                 QRectF(QPointF(x - 5, yOf(range->second, area)), QPointF(x + 5, yOf(range->first, area))),
                 fill);
         }
-        const bool value = axis + 1 == m_owner.axes();
+        const bool value = isValue(axis), staggered = isStaggered(area);
         const auto& dimensions = m_owner.m_archive->dimensions;
-        const QString title = value ? m_owner.m_objective : QString::fromStdString(dimensions[axis].title);
         const QString low = value ? secondsText(m_owner.m_worst_s) : positionLabel(dimensions[axis], 0);
         const QString high = value ? secondsText(m_owner.m_best_s)
                                    : positionLabel(dimensions[axis], dimensions[axis].size - 1);
         const double line = fontMetrics().lineSpacing();
-        const double room = std::min((area.width() / static_cast<double>(m_owner.axes())),
-                                     2 * std::min(x - area.left(), area.right() - x) + 60);
-        const auto label = [&](double y, const QString& said) {
-            double left = std::clamp(x - room / 2, area.left(), area.right() - room);
+        const auto label = [&](double y, double room, const QString& said) {
+            const double left = std::clamp(x - room / 2, area.left(), area.right() - room);
             painter.drawText(QRectF(left, y, room, line), Qt::AlignCenter,
                              fontMetrics().elidedText(said, Qt::ElideRight, static_cast<int>(room)));
         };
+        const double room = roomOf(axis, area);
         painter.setPen(text);
-        label(area.top(), title);
+        label(area.top() + (staggered && axis % 2 == 1 ? line : 0),
+              staggered ? std::min(2 * area.width() / static_cast<double>(m_owner.axes()),
+                                   fontMetrics().horizontalAdvance(titleOf(axis)) + 1.0)
+                        : room,
+              titleOf(axis));
         painter.setPen(mutedColor(palette()));
-        label(area.top() + line, high);
-        label(area.bottom() - line, low);
+        label(area.top() + (staggered ? 2 : 1) * line, room, high);
+        label(area.bottom() - line, room, low);
     }
 
     std::optional<std::size_t> axisAt(QPoint position) const {
@@ -205,6 +233,7 @@ private:
     }
 
     void setRange(std::size_t axis, int from, int to) {
+        if (axis >= m_owner.m_ranges.size()) return;  // another archive came during the drag
         const double bottom = yOf(0, rect()), length = bottom - yOf(1, rect());
         const auto height = [&](int y) { return std::clamp((bottom - y) / length, 0.0, 1.0); };
         m_owner.m_ranges[axis] = std::minmax({height(from), height(to)});
@@ -228,6 +257,8 @@ private:
     QPoint m_pressed;
     std::optional<std::size_t> m_dragged;  ///< the axis whose range is being chosen
     const Elite* m_hovered = nullptr;
+    mutable double m_staggeredWidth = -1;  ///< for which m_staggered is known
+    mutable bool m_staggered = false;
 };
 
 EliteAxes::EliteAxes(QWidget* parent) : QWidget(parent), m_objective(tr("Step time")) {
@@ -262,6 +293,7 @@ EliteAxes::EliteAxes(QWidget* parent) : QWidget(parent), m_objective(tr("Step ti
 
 void EliteAxes::setObjective(const QString& title) {
     m_objective = title;
+    m_canvas->forgetTitles();
     m_canvas->update();
 }
 

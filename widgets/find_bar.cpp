@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QTimer>
 #include <QToolButton>
 
@@ -15,6 +16,18 @@ namespace placewright {
 namespace {
 
 constexpr int kPauseMs = 120;
+
+/// Shortens its text to its width.
+class ElidedLabel : public QLabel {
+public:
+    using QLabel::QLabel;
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter(this).drawText(contentsRect(), Qt::AlignVCenter | Qt::AlignLeft,
+                                fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
+    }
+};
 
 }  // namespace
 
@@ -32,9 +45,12 @@ FindBar::FindBar(QWidget* parent)
     m_count->setAccessibleName(tr("Matches"));
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(tr("%1 of %2").arg(8888).arg(8888)));
 
-    m_detail = new QLabel(this);
+    m_detail = new ElidedLabel(this);
     m_detail->setAccessibleName(tr("What is found"));
     m_detail->setTextFormat(Qt::PlainText);
+    // The words that are typed need the room more than what is found, whose text is also a tool tip.
+    m_detail->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_edit->setMinimumWidth(m_edit->fontMetrics().horizontalAdvance(QLatin1Char('m')) * 14);
 
     const auto button = [&](const QString& icon, const QString& name, const QString& toolTip, auto action) {
         auto* added = new QToolButton(this);
@@ -73,11 +89,11 @@ FindBar::FindBar(QWidget* parent)
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 3, 6, 3);
-    row->addWidget(m_edit, 1);
+    row->addWidget(m_edit, 3);
     row->addWidget(filter);
     row->addWidget(m_regex);
     row->addWidget(m_count);
-    row->addWidget(m_detail);
+    row->addWidget(m_detail, 2);
     row->addWidget(m_previous);
     row->addWidget(m_next);
     row->addWidget(close);
@@ -133,6 +149,7 @@ void FindBar::insert(const QString& filter) {
 void FindBar::setMatchCount(int current, int count, const QString& detail) {
     const bool searching = !m_edit->text().isEmpty();
     m_detail->setText(searching ? detail : QString());
+    m_detail->setToolTip(m_detail->text());
     m_detail->setVisible(!m_detail->text().isEmpty());
     if (!searching) {
         m_count->clear();

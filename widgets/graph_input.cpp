@@ -137,7 +137,9 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     const int node = event->button() == Qt::LeftButton ? nodeUnder(event->position()) : -1;
     if (node < 0) return;
     if (m_scene->nodes[static_cast<std::size_t>(node)].isModule()) {
-        openModules({static_cast<std::uint32_t>(node)});
+        const std::vector nodes{static_cast<std::uint32_t>(node)};
+        openModules(event->modifiers() & Qt::ShiftModifier ? withEqualModules(nodes) : nodes,
+                    m_scene->nodes[nodes.front()].op);
     } else {
         zoomTo({m_scene->nodes[static_cast<std::size_t>(node)].op});
     }
@@ -148,6 +150,9 @@ void GraphView::wheelEvent(QWheelEvent* event) {
     const QPoint turned = event->angleDelta();
     if (std::abs(turned.x()) > std::abs(turned.y()) && !(event->modifiers() & Qt::AltModifier)) {
         panBy(QPointF(turned.x() / 2.0, 0));
+    } else if (m_wheelScrolls && !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
+        const QPointF way(0, turned.y() / 2.0);
+        panBy(event->modifiers() & Qt::ShiftModifier ? way.transposed() : way);
     } else {
         // On some systems Alt turns the wheel sideways.
         zoomBy(std::pow(1.2, (turned.y() + turned.x()) / 120.0), event->position());
@@ -224,7 +229,7 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     } else if (key >= Qt::Key_1 && key <= Qt::Key_9 && !m_selection.empty()) {
         Q_EMIT deviceKeyPressed(key - Qt::Key_0);
     } else if ((key == Qt::Key_Return || key == Qt::Key_Enter) && canOpenModules()) {
-        openSelectedModules();
+        event->modifiers() & Qt::ShiftModifier ? openEqualModules() : openSelectedModules();
     } else if (key == Qt::Key_Backspace && canCloseModules()) {
         closeSelectedModules();
     } else if (key == Qt::Key_Plus || key == Qt::Key_Equal) {

@@ -18,6 +18,7 @@ namespace {
 constexpr double kLargestLabel = 1.25;  ///< largest label, as a multiple of the window's font size
 constexpr double kTurnRadius = 14;      ///< of edges, in units of the scene
 constexpr int kSmallestLabel = 8;       ///< pixels
+constexpr int kSmallestShortLabel = 6;  ///< of a label that would not fit else, pixels
 constexpr double kStripe = 0.2;         ///< height of a module's distribution of values, share of its node
 constexpr int kMostScopes = 3;          ///< most modules shown before a label
 /// Height of a node, in pixels, from which a selected one is outlined; smaller ones stand out as all else
@@ -326,6 +327,7 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
                           const QRectF& room, bool onPlate) {
         const bool fits = natural <= room.width();
         const QString shown = fits ? line : metrics.elidedText(line, Qt::ElideMiddle, room.width());
+        if (!fits && shown.size() <= 1) return;  // a mere ellipsis
         const double width = fits ? natural : metrics.horizontalAdvance(shown);
         if (onPlate) {
             QRectF behind(0, 0, width + 0.5 * metrics.ascent(),
@@ -340,7 +342,9 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
                          shown);
     };
     const auto roomOf = [&](std::uint32_t node) {
-        return rectInView(node, view).adjusted(3 * detail.scale, 0, -3 * detail.scale, 0);
+        const QRectF rect = rectInView(node, view);
+        const double margin = std::min(3 * detail.scale, 0.06 * rect.width());
+        return rect.adjusted(margin, 0, -margin, 0);
     };
     // On several devices the label needs a plate: no text colour is readable on all device colours.
     const auto needsPlate = [&](std::uint32_t node) {
@@ -362,6 +366,9 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
             const int larger = std::max(1, static_cast<int>(std::min(nodeHeight * share, largest)));
             if (size == 1 || labelWidth(node) * larger / kMeasuredAt <= roomOf(node).width()) size = larger;
         }
+        // Short labels that are shortened say nothing, such as the numbers of steps.
+        const int fitting = static_cast<int>(roomOf(node).width() * kMeasuredAt / labelWidth(node));
+        if (fitting < size && fitting >= kSmallestShortLabel && fitting >= 0.6 * size) size = fitting;
         bySize[size].push_back(node);
     }
     for (const auto& [size, sized] : bySize) {

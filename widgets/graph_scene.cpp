@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <QCoreApplication>
@@ -130,6 +131,7 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         scene.node_of[op] = node;
         if (module != ScopeTree::kRoot) scene.nodes[static_cast<std::size_t>(node)].members.push_back(op);
     }
+    std::map<std::string, std::uint32_t> contents;
     for (std::uint32_t module = 1; module < nodeOfModule.size(); ++module) {
         if (nodeOfModule[module] < 0) continue;
         GraphScene::Node& node = scene.nodes[static_cast<std::size_t>(nodeOfModule[module])];
@@ -137,6 +139,13 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         node.label = moduleLabel(node.module);
         node.scope = node.module.left(std::max<qsizetype>(0, node.module.size() - node.label.size() - 1));
         node.detail = opsText(node.members.size());
+        const std::size_t path = scene.modules.scopes[module].path.size();
+        std::string content;
+        for (const OpId member : node.members) {
+            const std::string& inner = scene.modules.scopes[scene.modules.scope_of[member]].path;
+            content += problem.graph->op(member).kind + '\t' + inner.substr(path) + '\n';
+        }
+        node.content = contents.emplace(std::move(content), contents.size()).first->second;
     }
 
     scene.seconds.assign(problem.ops, 0);
@@ -247,6 +256,11 @@ QPolygonF stubOf(const GraphScene& scene, const GraphScene::Edge& edge, bool atR
 }
 
 }  // namespace
+
+bool alike(const LayoutRoom& a, const LayoutRoom& b) {
+    constexpr double kAlike = 1.25;  // ratio of the shapes
+    return a.direction == b.direction && a.aspect < kAlike * b.aspect && b.aspect < kAlike * a.aspect;
+}
 
 OpId representative(const Problem& problem, OpId op) {
     const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };

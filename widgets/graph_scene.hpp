@@ -31,7 +31,9 @@ struct GraphScene {
         QString scope;              ///< the modules that the label leaves out, separated by '/'
         std::vector<OpId> members;  ///< the ops of a module, ascending; empty for an op
         QString module;             ///< path of the module; empty for an op
-        bool backwards = false;     ///< its readers are on the side where other nodes have what they read
+        /// Of a module: the same for those with the same kinds of ops in the same order and submodules.
+        std::uint32_t content = 0;
+        bool backwards = false;  ///< its readers are on the side where other nodes have what they read
 
         std::span<const OpId> ops() const { return members.empty() ? std::span(&op, 1) : std::span(members); }
         bool isModule() const { return !members.empty(); }
@@ -85,6 +87,9 @@ inline constexpr std::size_t kMostNodes = 150;
 
 /// The same for an unrolled recurrent network, which is a table of layers and steps of time.
 inline constexpr std::size_t kMostSteps = 800;
+
+/// Whether a picture for one of these rooms serves in the other.
+bool alike(const LayoutRoom& a, const LayoutRoom& b);
 
 /// Lays out the forward ops of the problem for a room. An unrolled recurrent network is a table with a row
 /// for each layer and a column for each step of time (core/layout/grid.hpp). Node width grows with the op's

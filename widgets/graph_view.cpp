@@ -434,7 +434,24 @@ bool GraphView::canCloseModules() const {
 }
 
 void GraphView::openSelectedModules() {
-    openModules(selectedNodes());
+    if (canOpenModules()) openModules(selectedNodes(), m_selection.front());
+}
+
+void GraphView::openEqualModules() {
+    if (canOpenModules()) openModules(withEqualModules(selectedNodes()), m_selection.front());
+}
+
+std::vector<std::uint32_t> GraphView::withEqualModules(const std::vector<std::uint32_t>& nodes) const {
+    std::set<std::uint32_t> contents;
+    for (const std::uint32_t node : nodes) {
+        if (m_scene->nodes[node].isModule()) contents.insert(m_scene->nodes[node].content);
+    }
+    std::vector<std::uint32_t> equal;
+    for (std::uint32_t node = 0; node < m_scene->nodes.size(); ++node) {
+        if (m_scene->nodes[node].isModule() && contents.contains(m_scene->nodes[node].content))
+            equal.push_back(node);
+    }
+    return equal;
 }
 
 void GraphView::closeSelectedModules() {
@@ -444,17 +461,10 @@ void GraphView::closeSelectedModules() {
     if (!paths.isEmpty()) requestModules(paths, false, m_selection.front());
 }
 
-void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
+void GraphView::openModules(const std::vector<std::uint32_t>& nodes, OpId stays) {
     QStringList paths;
-    OpId stays = kInvalidOp;
     for (const std::uint32_t node : nodes) {
-        if (!m_scene->nodes[node].isModule()) continue;
-        paths << m_scene->nodes[node].module;
-        if (stays != kInvalidOp) continue;
-        const auto ops = m_scene->nodes[node].ops();
-        const auto selected =
-            std::ranges::find_if(ops, [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
-        stays = selected == ops.end() ? ops.front() : *selected;
+        if (m_scene->nodes[node].isModule()) paths << m_scene->nodes[node].module;
     }
     if (!paths.isEmpty()) requestModules(paths, true, stays);
 }
@@ -492,7 +502,7 @@ QString GraphView::textOf(std::uint32_t node) const {
                      .arg(QString::fromStdString(m_machine->device(share.device).name).toHtmlEscaped());
     }
     if (!value.isEmpty()) lines << value;
-    lines << tr("<i>Double-click or Return opens the module.</i>");
+    lines << tr("<i>Double-click or Return opens the module, with Shift all equal ones.</i>");
     return lines.join(QStringLiteral("<br>"));
 }
 

@@ -59,6 +59,8 @@ public:
 
     /// Ops that are outlined, as they differ from another placement; none: no op is.
     void setMarked(const OpList& ops);
+    /// Sets whether the wheel moves the view, and zooms with Ctrl; otherwise it zooms.
+    void setWheelScrolls(bool scrolls) { m_wheelScrolls = scrolls; }
 
     void fit();
     GraphZoom zoom() const;
@@ -80,6 +82,8 @@ public:
 
     /// Requests a scene in which the selected modules are open.
     void openSelectedModules();
+    /// The same with all closed modules that have the same content as a selected one.
+    void openEqualModules();
     /// Requests a scene in which all modules around `op` are open, and scrolls the op into view then. Returns
     /// false, without a request, if the op already has a node of its own.
     bool openRound(OpId op);
@@ -187,7 +191,10 @@ private:
     /// Indices in scene.modules of the innermost closable modules around the selected nodes.
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
-    void openModules(const std::vector<std::uint32_t>& nodes);
+    /// These modules and the drawn ones of the same content, ascending.
+    std::vector<std::uint32_t> withEqualModules(const std::vector<std::uint32_t>& nodes) const;
+    /// `stays`: op that keeps its place.
+    void openModules(const std::vector<std::uint32_t>& nodes, OpId stays);
     void requestModules(const QStringList& paths, bool open, OpId stays);
     void hover(int node);
     void selectNeighbour(int key);
@@ -235,6 +242,7 @@ private:
         QPointF position;  ///< in the view
     };
     std::optional<Anchor> m_anchor;  ///< until the requested scene arrives
+    bool m_wheelScrolls = false;
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed

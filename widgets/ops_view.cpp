@@ -388,10 +388,14 @@ void OpsView::fitColumns() {
     for (int column = OpsModel::Name + 1; column < OpsModel::ColumnCount; ++column) {
         if (isColumnHidden(column)) continue;
         const int wanted = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
-        setColumnWidth(column, std::min(wanted, character * (column == OpsModel::Kind ? 11 : 20)));
+        setColumnWidth(column, std::min(wanted, character * 20));
         others += columnWidth(column);
     }
-    // The name takes what the figures leave.
+    // The name takes what the figures leave; where that is little, the kind is shortened.
+    const int lacking = character * 28 - (viewport()->width() - others);
+    const int spared = std::clamp(columnWidth(OpsModel::Kind) - character * 11, 0, std::max(lacking, 0));
+    setColumnWidth(OpsModel::Kind, columnWidth(OpsModel::Kind) - spared);
+    others -= spared;
     setColumnWidth(OpsModel::Name, std::max(viewport()->width() - others, character * 14));
 }
 

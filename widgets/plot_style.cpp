@@ -22,10 +22,10 @@ namespace {
 
 constexpr auto kTitle = "axisTitle", kUnit = "axisUnit";
 
-/// "100k" in place of 1·10^5; empty for numbers that are short anyway.
-QString shortened(double tick, const QLocale& locale) {
+/// "100k" in place of 1·10^5; empty for numbers below `least`, which are short anyway.
+QString shortened(double tick, double least, const QLocale& locale) {
     for (const auto& [unit, letter] : {std::pair{1e9, 'G'}, std::pair{1e6, 'M'}, std::pair{1e3, 'k'}}) {
-        if (std::abs(tick) >= std::max(unit, 1e4))
+        if (std::abs(tick) >= std::max(unit, least))
             return locale.toString(tick / unit, 'g', 6) + QLatin1Char(letter);
     }
     return {};
@@ -34,10 +34,22 @@ QString shortened(double tick, const QLocale& locale) {
 template <class Ticker>
 class ShortTicker : public Ticker {
 protected:
+    /// An axis with "10k" has "5k", not "5,000".
+    QVector<QString> createLabelVector(const QVector<double>& ticks, const QLocale& locale, QChar format,
+                                       int precision) override {
+        const bool isLong = std::ranges::any_of(ticks, [](double tick) { return std::abs(tick) >= kLong; });
+        m_least = isLong ? 1e3 : kLong;
+        return Ticker::createLabelVector(ticks, locale, format, precision);
+    }
+
     QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override {
-        const QString label = shortened(tick, locale);
+        const QString label = shortened(tick, m_least, locale);
         return label.isEmpty() ? Ticker::getTickLabel(tick, locale, format, precision) : label;
     }
+
+private:
+    static constexpr double kLong = 1e4;
+    double m_least = kLong;
 };
 
 std::vector<QCPAxis*> axesOf(const QCustomPlot& plot) {

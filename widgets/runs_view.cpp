@@ -71,8 +71,7 @@ QString gapText(const RunRow& row) {
 }
 
 QString evaluationsText(const RunRow& row) {
-    return row.evaluations > 0 ? QString::fromStdString(format_count(static_cast<double>(row.evaluations)))
-                               : QString();
+    return row.evaluations > 0 ? QStringLiteral("%L1").arg(row.evaluations) : QString();
 }
 
 QString clockText(const RunRow& row) {

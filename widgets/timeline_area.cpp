@@ -103,7 +103,9 @@ void TimelineView::showSums() {
     const int frame = 2 * m_sums->frameWidth() + 2;
     QSize size(static_cast<int>(content.width()) + frame, static_cast<int>(content.height()) + frame);
     if (size.height() > plot.height()) size.rwidth() += bar;
-    size = size.boundedTo(plot.size());
+    // Most of the timeline, and with it the area, stays in sight; long lines wrap.
+    constexpr double kWidest = 0.4;
+    size = size.boundedTo(QSize(static_cast<int>(plot.width() * kWidest), plot.height()));
     const QRect area = areaRect();
     const int right = plot.right() - area.right(), left = area.left() - plot.left();
     const int x = right >= left ? std::min(area.right() + 6, plot.right() - size.width())

@@ -217,8 +217,12 @@ namespace {
 /// `start_s(i)`: start of the i-th span of the row.
 template <class Start>
 std::vector<SpanMark> marksOf(const Trace& trace, std::span<const std::uint32_t> row, const TimeAxis& axis,
-                              const Start& start_s) {
+                              std::optional<Columns> columns, const Start& start_s) {
     const double right = axis.left + axis.width;
+    // Outlines reach beyond their blocks, and the first column may not be complete.
+    constexpr int kMargin = 4;
+    const double from_s = columns ? axis.toTime(columns->from - kMargin) : axis.start_s;
+    const double to_s = columns ? axis.toTime(columns->to + kMargin) : axis.end_s;
     // Coordinates outside the axis are cut, since they may not fit an int.
     const auto pixel = [&](double x) {
         return static_cast<int>(std::floor(std::clamp(x, axis.left - 8, right + 8) + 0.5));
@@ -231,10 +235,10 @@ std::vector<SpanMark> marksOf(const Trace& trace, std::span<const std::uint32_t>
     // Columns have about as many spans as those beside them.
     std::size_t guess = 1;
     std::size_t i = static_cast<std::size_t>(
-        std::ranges::partition_point(
-            row, [&](std::uint32_t span) { return trace.spans[span].end_s < axis.start_s; }) -
+        std::ranges::partition_point(row,
+                                     [&](std::uint32_t span) { return trace.spans[span].end_s < from_s; }) -
         row.begin());
-    while (i < row.size() && start_s(i) <= axis.end_s) {
+    while (i < row.size() && start_s(i) <= to_s) {
         const double x = axis.toX(start_s(i));
         const double column = std::floor(std::max(x, axis.left - 8));
         const double column_end_s = axis.toTime(column + 1);
@@ -262,20 +266,23 @@ std::vector<SpanMark> marksOf(const Trace& trace, std::span<const std::uint32_t>
 }  // namespace
 
 std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row,
-                                   const TimeAxis& axis) {
-    return marksOf(trace, row, axis, [&](std::size_t i) { return trace.spans[row[i]].start_s; });
+                                   const TimeAxis& axis, std::optional<Columns> columns) {
+    return marksOf(trace, row, axis, columns, [&](std::size_t i) { return trace.spans[row[i]].start_s; });
 }
 
-std::vector<SpanMark> visibleMarks(const Trace& trace, const TimelineData::Lane& lane, const TimeAxis& axis) {
-    return marksOf(trace, lane.spans, axis, [&](std::size_t i) { return lane.start_s[i]; });
+std::vector<SpanMark> visibleMarks(const Trace& trace, const TimelineData::Lane& lane, const TimeAxis& axis,
+                                   std::optional<Columns> columns) {
+    return marksOf(trace, lane.spans, axis, columns, [&](std::size_t i) { return lane.start_s[i]; });
 }
 
-std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis) {
+std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis,
+                                      std::optional<Columns> columns) {
     const auto& samples = data.memory[device];
     std::vector<MemoryMark> marks;
-    const int right = static_cast<int>(std::ceil(axis.left + axis.width));
+    const int left = columns ? columns->from : static_cast<int>(std::floor(axis.left));
+    const int right = columns ? columns->to : static_cast<int>(std::ceil(axis.left + axis.width));
     std::size_t next = 0;  // first sample after the drawn part
-    for (int x = static_cast<int>(std::floor(axis.left)); x < right; ++x) {
+    for (int x = left; x < right; ++x) {
         const double begin_s = axis.toTime(x), end_s = axis.toTime(x + 1);
         if (begin_s >= data.outcome.total_time_s) break;
         const std::size_t first =

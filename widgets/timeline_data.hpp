@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -107,6 +108,13 @@ QString momentText(double time_s, double duration_s);
 /// "992.310 ms to 992.350 ms".
 QString intervalText(double start_s, double end_s);
 
+/// Neighbouring pixel columns, `to` exclusive.
+struct Columns {
+    int from = 0, to = 0;
+
+    bool isEmpty() const { return from >= to; }
+};
+
 /// A mark of a row: a single span, or all spans that begin within one pixel column.
 struct SpanMark {
     std::size_t first = 0, last = 0;  ///< positions in the row, `last` exclusive
@@ -117,11 +125,13 @@ struct SpanMark {
     bool operator==(const SpanMark&) const = default;
 };
 
-/// Returns the marks of a row within the axis. O(axis.width log spans).
+/// Returns the marks of a row within the axis, or at least those that reach into some columns of it; a mark
+/// is the same whatever the columns are. O(columns log spans).
 std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row,
-                                   const TimeAxis& axis);
+                                   const TimeAxis& axis, std::optional<Columns> columns = {});
 /// Those of all spans of a lane, which takes less time.
-std::vector<SpanMark> visibleMarks(const Trace& trace, const TimelineData::Lane& lane, const TimeAxis& axis);
+std::vector<SpanMark> visibleMarks(const Trace& trace, const TimelineData::Lane& lane, const TimeAxis& axis,
+                                   std::optional<Columns> columns = {});
 
 /// Maximum of the bytes in use within one or more neighbouring pixel columns.
 struct MemoryMark {
@@ -132,7 +142,9 @@ struct MemoryMark {
     bool operator==(const MemoryMark&) const = default;
 };
 
-/// Returns the memory of a device within the axis. O(axis.width log samples + samples / kPeakBlock).
-std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis);
+/// Returns the memory of a device within the axis, or in some columns. O(columns log samples + samples /
+/// kPeakBlock).
+std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis,
+                                      std::optional<Columns> columns = {});
 
 }  // namespace placewright

@@ -8,6 +8,7 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
+#include <QTextBrowser>
 #include <QToolTip>
 
 #include "widgets/timeline_view.hpp"
@@ -254,6 +255,7 @@ bool TimelineView::event(QEvent* event) {
     switch (event->type()) {
         case QEvent::ToolTip: {
             const auto* help = static_cast<QHelpEvent*>(event);
+            if (m_sums->isVisible() && m_sums->geometry().contains(help->pos())) return true;
             const QString text = toolTipAt(help->pos());
             const auto span = m_data ? spanAt(help->pos()) : std::nullopt;
             const auto gap = span ? std::nullopt : gapAt(help->pos());

@@ -16,6 +16,7 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kMostArrows = 200;
+constexpr std::size_t kStrongArrows = 16;
 
 QColor translucent(QColor color, double alpha) {
     color.setAlphaF(static_cast<float>(alpha));
@@ -112,34 +113,35 @@ void TimelineView::paintPath(QPainter& painter) const {
 }
 
 /// Outlines lie outside the blocks, whose colours are those of the devices.
-void TimelineView::paintOutlines(QPainter& painter) const {
+void TimelineView::paintOutline(QPainter& painter, const QRect& block, bool strong) const {
     const QColor line = palette().color(QPalette::Text);
-    const auto outline = [&](const Row& row, const Strip& strip, int lane, int x, int width, bool strong) {
-        const auto [top, height] = laneSpace(strip, lane);
-        const QRect block(x, rowTop(row) + top, width, height);
-        painter.setClipRect(visiblePart(row) & plotRect());
-        if (width < 5) {
-            // Sides would hide so narrow a block.
-            painter.fillRect(QRect(block.left(), block.top() - 2, block.width(), 2), line);
-            painter.fillRect(QRect(block.left(), block.bottom() + 1, block.width(), 2), line);
-            return;
-        }
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(line, 1));
-        painter.drawRect(block.adjusted(-1, -1, -1, 0));
-        if (strong) painter.drawRect(block.adjusted(-2, -2, 0, 1));
-    };
-    for (const Row& row : m_rows) {
-        if (row.kind == Row::Kind::host) continue;
-        for (const Strip& strip : row.strips) {
-            const auto& selected = m_selectedSpans[static_cast<std::size_t>(strip.run + 1)];
-            for (int lane = 0; lane < strip.lanes; ++lane) {
-                const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
-                for (const SpanMark& mark : visibleMarks(traceOf(row, strip), selected[index], m_axis))
-                    outline(row, strip, lane, mark.x, mark.width, true);
-            }
+    if (block.width() < 5) {
+        // Sides would hide so narrow a block.
+        painter.fillRect(QRect(block.left(), block.top() - 2, block.width(), 2), line);
+        painter.fillRect(QRect(block.left(), block.bottom() + 1, block.width(), 2), line);
+        return;
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(line, 1));
+    painter.drawRect(block.adjusted(-1, -1, -1, 0));
+    if (strong) painter.drawRect(block.adjusted(-2, -2, 0, 1));
+}
+
+/// Outlines the spans of the selected ops.
+void TimelineView::paintSelected(QPainter& painter, const Row& row, Columns columns) const {
+    for (const Strip& strip : row.strips) {
+        const auto& selected = m_selectedSpans[static_cast<std::size_t>(strip.run + 1)];
+        for (int lane = 0; lane < strip.lanes; ++lane) {
+            const auto [top, height] = laneSpace(strip, lane);
+            const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
+            for (const SpanMark& mark : visibleMarks(traceOf(row, strip), selected[index], m_axis, columns))
+                paintOutline(painter, QRect(mark.x, rowTop(row) + top, mark.width, height), true);
         }
     }
+}
+
+/// Outlines the spans of the op under the pointer.
+void TimelineView::paintHovered(QPainter& painter) const {
     if (m_hovered == kInvalidOp || m_hovered >= m_data->op_spans.size()) return;
     for (int run = kSimulated; run < std::ssize(measured()); ++run) {
         for (const std::uint32_t index : dataOf(run).op_spans[m_hovered]) {
@@ -149,8 +151,11 @@ void TimelineView::paintOutlines(QPainter& painter) const {
             if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
             const auto strip = std::ranges::find(row->strips, run, &Strip::run);
             if (strip == row->strips.end()) continue;
+            const auto [top, height] = laneSpace(*strip, laneIn(*row, ref));
+            painter.setClipRect(visiblePart(*row) & plotRect());
             for (const SpanMark& mark : visibleMarks(dataOf(run).trace, std::span(&index, 1), m_axis))
-                outline(*row, *strip, laneIn(*row, ref), mark.x, mark.width, m_hoveredSpan == ref);
+                paintOutline(painter, QRect(mark.x, rowTop(*row) + top, mark.width, height),
+                             m_hoveredSpan == ref);
         }
     }
 }
@@ -194,6 +199,11 @@ void TimelineView::paintArrows(QPainter& painter) const {
     }
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
+    // Those of many ops would hide the blocks: they are paler, and without a halo.
+    const double strength = std::clamp(
+        static_cast<double>(kStrongArrows) / static_cast<double>(std::max<std::size_t>(1, journeys.size())),
+        0.12, 1.0);
+    const QColor ink = translucent(palette().color(QPalette::Text), strength);
     std::size_t drawn = 0;
     for (const auto& [key, journey] : journeys) {
         if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows)
@@ -213,12 +223,14 @@ void TimelineView::paintArrows(QPainter& painter) const {
         path.cubicTo(tail + QPointF(0, bend), head - QPointF(0, bend), head + QPointF(0, back));
         const QPolygonF point{{head, head + QPointF(-size * 0.6, back), head + QPointF(size * 0.6, back)}};
         painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(translucent(palette().color(QPalette::Base), 0.8), 4));
-        painter.drawPath(path);
-        painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
+        if (strength == 1) {
+            painter.setPen(QPen(translucent(palette().color(QPalette::Base), 0.8), 4));
+            painter.drawPath(path);
+        }
+        painter.setPen(QPen(ink, strength == 1 ? 1.5 : 1));
         painter.drawPath(path);
         painter.setPen(Qt::NoPen);
-        painter.setBrush(palette().color(QPalette::Text));
+        painter.setBrush(ink);
         painter.drawPolygon(point);
     }
     painter.restore();

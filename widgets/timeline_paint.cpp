@@ -84,18 +84,13 @@ void TimelineView::paintEvent(QPaintEvent*) {
             tr("Open a network to see when each device computes, when each channel transfers, and "
                "how much memory is in use."));
     } else {
-        const QSize pixels = size() * devicePixelRatioF();
-        if (m_chart.size() != pixels) {
-            m_chart = QPixmap(pixels);
-            m_chart.setDevicePixelRatio(devicePixelRatioF());
-            QPainter chart(&m_chart);
-            chart.setFont(font());
-            paintChart(chart);
-        }
-        painter.drawPixmap(0, 0, m_chart);
+        refreshChart();
+        painter.drawPixmap(0, 0, m_chart.picture);
+        paintLimits(painter);
+        paintPath(painter);
         painter.setClipRect(plotRect());
         paintPeaks(painter);
-        paintOutlines(painter);
+        paintHovered(painter);
         paintGap(painter);
         paintHandle(painter);
         painter.setClipRect(plotRect());
@@ -112,62 +107,30 @@ void TimelineView::paintEvent(QPaintEvent*) {
     }
 }
 
-void TimelineView::paintChart(QPainter& painter) const {
-    painter.fillRect(rect(), palette().color(QPalette::Base));
-    painter.fillRect(QRect(0, 0, m_headerWidth, height()), palette().color(QPalette::Window));
-    const QColor line = mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
-
-    const auto isVisible = [&](const Row& row) {
-        return !(QRect(0, rowTop(row), width(), row.height) & visiblePart(row)).isEmpty();
-    };
-    for (const Row& row : m_rows) {
-        if (!isVisible(row)) continue;
-        painter.setClipRect(visiblePart(row));
-        painter.fillRect(QRect(0, rowTop(row) + row.height - 1, width(), 1), line);
-    }
-    painter.setClipping(false);
-    paintRuler(painter);
-    for (const Row& row : m_rows) {
-        if (!isVisible(row)) continue;
-        painter.setClipRect(visiblePart(row) & QRect(0, rowTop(row), m_headerWidth, row.height));
-        paintHeader(painter, row);
-        painter.setClipRect(visiblePart(row) & plotRect());
-        if (row.kind == Row::Kind::device && (!isMeasured() || !m_data->memory[row.resource].empty()))
-            paintMemory(painter, row);
-        paintSpans(painter, row);
-    }
-    painter.setClipRect(plotRect());
-    paintPath(painter);
-    painter.setClipping(false);
-    if (m_pinnedHeight > 0) painter.fillRect(QRect(0, m_rulerHeight + m_pinnedHeight - 3, width(), 3), line);
-    painter.fillRect(QRect(m_headerWidth - 1, 0, 1, height()), line);
-    painter.fillRect(QRect(0, m_rulerHeight - 1, width(), 1), line);
-}
-
-void TimelineView::paintRuler(QPainter& painter) const {
-    const QFontMetrics metrics(painter.font());
-    painter.fillRect(QRect(0, 0, width(), m_rulerHeight), palette().color(QPalette::Window));
+double TimelineView::rulerStep_s() const {
+    const QFontMetrics metrics(font());
     // The label width depends on the step and the step on the label width: two rounds are enough.
     double step_s = tickStep(m_axis.secondsPerPixel() * 60);
     for (int i = 0; i < 2; ++i) {
         step_s = tickStep(m_axis.secondsPerPixel() *
                           (metrics.horizontalAdvance(tickText(m_axis.end_s, step_s, m_axis.end_s)) + 28));
     }
-    const QColor grid = withAlpha(palette().color(QPalette::Text), 0.07);
+    return step_s;
+}
+
+void TimelineView::paintRuler(QPainter& painter) const {
+    const QFontMetrics metrics(painter.font());
+    painter.fillRect(QRect(0, 0, width(), m_rulerHeight), palette().color(QPalette::Window));
     const QColor muted = mutedColor(palette());
-    const auto first = static_cast<std::int64_t>(std::ceil(m_axis.start_s / step_s - 1e-9));
-    for (std::int64_t i = first; static_cast<double>(i) * step_s <= m_axis.end_s * (1 + 1e-12); ++i) {
-        const double time_s = static_cast<double>(i) * step_s;
-        const int x = static_cast<int>(m_axis.toX(time_s));
-        painter.fillRect(QRect(x, m_rulerHeight, 1, height() - m_rulerHeight), grid);
+    forTicks([&](double time_s, int x) {
         painter.fillRect(QRect(x, m_rulerHeight - 6, 1, 5), muted);
-        const QString text = tickText(time_s, step_s, m_axis.end_s);
+        const QString text = tickText(time_s, m_chart.tick_s, m_axis.end_s);
         const int textWidth = metrics.horizontalAdvance(text);
-        if (x + 4 + textWidth > m_headerWidth + static_cast<int>(m_axis.width)) continue;
+        if (x + 4 + textWidth > m_headerWidth + static_cast<int>(m_axis.width)) return;
         painter.setPen(muted);
         painter.drawText(QRect(x + 4, 0, textWidth + 2, metrics.height() + 6),
                          Qt::AlignLeft | Qt::AlignVCenter, text);
-    }
+    });
     paintBatch(painter);
     paintTicks(painter);
 }
@@ -224,21 +187,22 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
                      metrics.elidedText(row.detail, Qt::ElideRight, second.width()));
 }
 
-void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
+void TimelineView::paintSpans(QPainter& painter, const Row& row, Columns columns) const {
     for (const Strip& strip : row.strips) {
         const bool outlines = strip.run != kSimulated && m_measuredLayout == MeasuredLayout::overlay;
         for (int lane = 0; lane < strip.lanes; ++lane) {
             if (outlines) {
-                paintLaneOutlines(painter, row, strip, lane);
+                paintLaneOutlines(painter, row, strip, lane, columns);
             } else {
-                paintLane(painter, row, strip, lane);
+                paintLane(painter, row, strip, lane, columns);
             }
-            if (strip.run != kSimulated) paintDifferences(painter, row, strip, lane);
+            if (strip.run != kSimulated) paintDifferences(painter, row, strip, lane, columns);
         }
     }
 }
 
-void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const {
+void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                                     Columns columns) const {
     const auto [offset, height] = laneSpace(strip, lane);
     const int top = rowTop(row) + offset;
     const TimelineData::Lane& of = laneAt(row, strip, lane);
@@ -247,7 +211,7 @@ void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const St
     pen.setStyle(strip.run % 2 == 0 ? Qt::SolidLine : Qt::DashLine);
     const QColor halo = withAlpha(palette().color(QPalette::Base), 0.75);
     painter.setBrush(Qt::NoBrush);
-    for (const SpanMark& mark : visibleMarks(traceOf(row, strip), of, m_axis)) {
+    for (const SpanMark& mark : visibleMarks(traceOf(row, strip), of, m_axis, columns)) {
         if (mark.width < 5) {
             // Sides would hide what is so narrow.
             const double share =
@@ -266,13 +230,14 @@ void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const St
     }
 }
 
-void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane) const {
+void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                                    Columns columns) const {
     const MeasuredRuns::Run& run = measured()[static_cast<std::size_t>(strip.run)];
     const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
     const auto [offset, height] = laneSpace(strip, lane);
     const int top = rowTop(row) + offset + height;
     const auto paint = [&](const std::vector<std::uint32_t>& spans, const QColor& color, bool dashed) {
-        for (const SpanMark& mark : visibleMarks(traceOf(row, strip), spans, m_axis)) {
+        for (const SpanMark& mark : visibleMarks(traceOf(row, strip), spans, m_axis, columns)) {
             const int right = mark.x + std::max(mark.width - 1, 1);
             if (!dashed) {
                 painter.fillRect(QRect(mark.x, top, right - mark.x, kMarkHeight - 1), color);
@@ -286,11 +251,12 @@ void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Str
     paint(run.shorter[index], shorterColor(palette()), true);
 }
 
-void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& strip, int index) const {
+void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& strip, int index,
+                             Columns columns) const {
     const TimelineData::Lane& of = laneAt(row, strip, index);
     if (of.spans.empty()) return;
     const Trace& trace = traceOf(row, strip);
-    const auto marks = visibleMarks(trace, of, m_axis);
+    const auto marks = visibleMarks(trace, of, m_axis, columns);
     const SpansOfOps* strong = row.kind == Row::Kind::host ? nullptr : strongSpans();
     if (strong == nullptr) return paintBlocks(painter, row, strip, index, of.spans, marks, of.busy_s);
     painter.setOpacity(kDimmed);
@@ -298,7 +264,7 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& str
     painter.setOpacity(1);
     const std::size_t lane = firstLane(row, strip.run) + static_cast<std::size_t>(index);
     const std::vector<std::uint32_t>& spans = (*strong)[static_cast<std::size_t>(strip.run + 1)][lane];
-    paintBlocks(painter, row, strip, index, spans, visibleMarks(trace, spans, m_axis), {});
+    paintBlocks(painter, row, strip, index, spans, visibleMarks(trace, spans, m_axis, columns), {});
 }
 
 void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
@@ -313,6 +279,11 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
     const QRect plot = plotRect();
     const QFontMetrics metrics(painter.font());
     const double opacity = painter.opacity();
+    if (isDevice) {
+        // Hatches move with the blocks.
+        if (const QImage tile = brushesOf(row.resource)[0].textureImage(); !tile.isNull())
+            painter.setBrushOrigin(QPointF(std::fmod(std::floor(m_axis.toX(0)), tile.width()), top));
+    }
 
     std::vector<Brushes> mixed;  // by device, filled as they are needed
     const auto brushOf = [&](const Span& span) -> const QBrush& {
@@ -355,6 +326,7 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
             const QPen edge = deviceEdge(*m_data->problem->machine, row.resource, base);
             if (edge.style() != Qt::NoPen && contrast(brush.color(), base) < kLeastContrast) {
                 painter.setPen(edge);
+                painter.setBrush(Qt::NoBrush);
                 painter.drawRect(block.adjusted(0, 0, -1, -1));
             }
         }
@@ -364,9 +336,10 @@ void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& s
         painter.setPen(readableOn(brush.color()));
         painter.drawText(seen, Qt::AlignVCenter | Qt::AlignLeft, name);
     }
+    painter.setBrushOrigin(0, 0);
 }
 
-void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
+void TimelineView::paintMemory(QPainter& painter, const Row& row, Columns columns) const {
     const double limit_bytes = m_data->problem->memory_limit_bytes[row.resource];
     const MemoryScale scale = memoryScale(row);
     const int bottom = scale.bottom;
@@ -374,20 +347,21 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
     const QColor area = mixedColor(palette().color(QPalette::Base), color, 0.3);
     const QColor edge = mixedColor(palette().color(QPalette::Base), color, 0.8);
     const QColor warning = warningColor(palette());
+    const Columns wider{columns.from - 1, columns.to};  // with the value before
     const int limitY = scale.y(limit_bytes);
 
-    const auto marks = visibleMemory(*m_data, row.resource, m_axis);
+    const auto marks = visibleMemory(*m_data, row.resource, m_axis, wider);
     int before = marks.empty() ? bottom : scale.y(marks.front().bytes);
     for (const MemoryMark& mark : marks) {
         const int y = scale.y(mark.bytes);
         const int over = mark.bytes > limit_bytes ? limitY : y;
         painter.fillRect(QRect(mark.x, over, mark.width, bottom - over), area);
         if (over > y) painter.fillRect(QRect(mark.x, y, mark.width, over - y), warning);
-        if (mark.bytes > 0 || y != before) {
-            // Edge of the step function: along the value, and vertically to the value before.
-            painter.fillRect(QRect(mark.x, y, mark.width, 1), over > y ? warning : edge);
+        // Edge of the step function: along the value, and vertically to the value before.
+        const QColor& along = over > y ? warning : edge;
+        if (mark.bytes > 0) painter.fillRect(QRect(mark.x, y, mark.width, 1), along);
+        if (y != before)
             painter.fillRect(QRect(mark.x, std::min(y, before), 1, std::abs(y - before) + 1), edge);
-        }
         before = y;
     }
     for (const MeasuredRuns::Run& run : measured()) {
@@ -400,7 +374,7 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
             painter.fillRect(QRect(plotRect().left(), y, plotRect().width(), 1), line);
             continue;
         }
-        const auto measuredMarks = visibleMemory(shown, row.resource, m_axis);
+        const auto measuredMarks = visibleMemory(shown, row.resource, m_axis, wider);
         int from = measuredMarks.empty() ? bottom : scale.y(measuredMarks.front().bytes);
         for (const MemoryMark& mark : measuredMarks) {
             const int y = scale.y(mark.bytes);
@@ -409,9 +383,18 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
             from = y;
         }
     }
-    if (scale.limitShown && !row.small) {
-        painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
-        painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
+}
+
+/// Draws a line at the memory limit of each device. Its dashes stay where they are during a pan.
+void TimelineView::paintLimits(QPainter& painter) const {
+    for (const Row& row : m_rows) {
+        if (!hasMemory(row) || row.small) continue;
+        const MemoryScale scale = memoryScale(row);
+        if (!scale.limitShown) continue;
+        const int y = scale.y(m_data->problem->memory_limit_bytes[row.resource]);
+        painter.setClipRect(visiblePart(row) & plotRect());
+        painter.setPen(QPen(row.warn ? warningColor(palette()) : mutedColor(palette()), 1, Qt::DashLine));
+        painter.drawLine(plotRect().left(), y, plotRect().right(), y);
     }
 }
 

@@ -23,7 +23,7 @@ TimelineView::TimelineView(QWidget* parent)
     setAccessibleDescription(tr("What each device computes and each channel transfers, and when"));
     m_scroll->setAccessibleName(tr("Scroll the rows of the timeline"));
     m_scroll->setCursor(Qt::ArrowCursor);
-    connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::repaintAll);
+    connect(m_scroll, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
     connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::dropTargetsMoved);
     connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::zoomChanged);
     m_sums->setObjectName(QStringLiteral("timelineSums"));
@@ -141,14 +141,13 @@ void TimelineView::scrollAtEdge(QPoint global) {
 void TimelineView::setWhy(std::shared_ptr<const TimelineWhy> why) {
     if (why == m_why) return;
     m_why = std::move(why);
-    if (m_pathShown) repaintAll();
     update();
 }
 
 void TimelineView::setPathShown(bool shown) {
     if (shown == m_pathShown) return;
     m_pathShown = shown;
-    repaintAll();
+    update();
 }
 
 void TimelineView::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
@@ -214,7 +213,7 @@ void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
     if (m_axis.end_s - m_axis.start_s < least_s) m_axis.end_s = m_axis.start_s + least_s;
     m_axis.clamp(whole_s);
     m_fitted = fitted || m_axis.end_s - m_axis.start_s >= whole_s;
-    repaintAll();
+    update();
     if (m_sums->isVisible()) showSums();
     // A view of the whole stays one while a search changes how long a step is.
     if (const TimelineZoom now = this->zoom(); now != before && !(now.fitted && before.fitted))
@@ -229,11 +228,6 @@ void TimelineView::setSharedTotal(double total_s) {
     } else {
         setAxis(m_axis, false);
     }
-}
-
-void TimelineView::repaintAll() {
-    m_chart = QPixmap();
-    update();
 }
 
 // Selection and pointing

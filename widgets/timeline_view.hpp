@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -257,11 +258,39 @@ private:
     QString batchText() const;
 
     // Painting
-    void paintChart(QPainter& painter) const;
+    /// Everything but the marks that follow the pointer or stay where they are during a pan.
+    struct Chart {
+        QPixmap picture;  ///< null: must be painted
+        TimeAxis axis;
+        int scrolled = 0;
+        double tick_s = 0;
+
+        bool isNull() const { return picture.isNull(); }
+    };
+    void refreshChart() const;
+    /// Moves the picture of the chart by whole pixels, as far as it has panned since it was painted, and
+    /// returns how far to the right and down; nothing if it has changed in another way.
+    std::optional<QPoint> shiftChart(double tick_s) const;
+    /// Paints a part of what is below the ruler.
+    void paintPart(QPainter& painter, const QRect& part) const;
+    void paintRow(QPainter& painter, const Row& row, const QRect& part) const;
+    void paintBackground(QPainter& painter, const QRect& part) const;
+    void paintFrame(QPainter& painter) const;
+    void paintSides(QPainter& painter, int right) const;
+    void paintEnds(QPainter& painter, int down) const;
+    Columns reach(const Row& row, int x) const;
+    bool hasMemory(const Row& row) const;
+    QRect rowRect(const Row& row) const;
+    QColor lineColor() const;
+    /// Seconds between the ticks of the ruler.
+    double rulerStep_s() const;
+    /// Calls `visit` with the time and the column of each tick in view.
+    template <class Visit>
+    void forTicks(Visit visit) const;
     void paintRuler(QPainter& painter) const;
     void paintHeader(QPainter& painter, const Row& row) const;
-    void paintSpans(QPainter& painter, const Row& row) const;
-    void paintLane(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
+    void paintSpans(QPainter& painter, const Row& row, Columns columns) const;
+    void paintLane(QPainter& painter, const Row& row, const Strip& strip, int lane, Columns columns) const;
     /// Paints those spans of a lane, of which `marks` are visible. `busy_s`: as TimelineData::Lane::busy_s;
     /// empty: columns are opaque.
     void paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
@@ -272,13 +301,18 @@ private:
     void paintTicks(QPainter& painter) const;
     void paintGap(QPainter& painter) const;
     void paintHandle(QPainter& painter) const;
-    void paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
+    void paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                           Columns columns) const;
     /// Marks what takes much longer or shorter than simulated, below its block.
-    void paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
-    void paintMemory(QPainter& painter, const Row& row) const;
+    void paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                          Columns columns) const;
+    void paintMemory(QPainter& painter, const Row& row, Columns columns) const;
+    void paintLimits(QPainter& painter) const;
     void paintPeaks(QPainter& painter) const;
     void paintPath(QPainter& painter) const;
-    void paintOutlines(QPainter& painter) const;
+    void paintSelected(QPainter& painter, const Row& row, Columns columns) const;
+    void paintHovered(QPainter& painter) const;
+    void paintOutline(QPainter& painter, const QRect& block, bool strong) const;
     void paintArrows(QPainter& painter) const;
     void paintDropPreview(QPainter& painter) const;
     void paintArea(QPainter& painter) const;
@@ -344,8 +378,18 @@ private:
     QPoint m_pressed, m_last;
     bool m_pansOp = false;  ///< the pan began on the block of an op
 
-    mutable QPixmap m_chart;  ///< everything but the marks that follow the pointer; null: must be repainted
+    mutable Chart m_chart;
     mutable std::vector<Brushes> m_brushes;  ///< by device
 };
+
+template <class Visit>
+void TimelineView::forTicks(Visit visit) const {
+    const double step_s = m_chart.tick_s;
+    const auto first = static_cast<std::int64_t>(std::ceil(m_axis.start_s / step_s - 1e-9));
+    for (std::int64_t i = first; static_cast<double>(i) * step_s <= m_axis.end_s * (1 + 1e-12); ++i) {
+        const double time_s = static_cast<double>(i) * step_s;
+        visit(time_s, static_cast<int>(m_axis.toX(time_s)));
+    }
+}
 
 }  // namespace placewright

@@ -22,9 +22,10 @@
 namespace placewright {
 namespace {
 
-constexpr qreal kGap = 10;             ///< between boxes
-constexpr qreal kReach = 6;            ///< distance at which a click hits a line
-constexpr int kLeastWithLegend = 170;  ///< height
+constexpr qreal kGap = 10;                      ///< between boxes
+constexpr qreal kRowGap = 4, kLeastWidth = 40;  ///< of rows, of boxes
+constexpr qreal kReach = 6;                     ///< distance at which a click hits a line
+constexpr int kLeastWithLegend = 170;           ///< height
 constexpr std::size_t kMostLabelledOfSmall = 4;
 constexpr std::size_t kMostLabelled = 10;  ///< links with their bandwidth beside them
 
@@ -112,15 +113,34 @@ void TopologyView::placeNodes() {
         (!device ? hubs : m_machine->device(*device).kind == DeviceKind::cpu ? hosts : others).push_back(i);
     }
     const auto isOther = [&](std::size_t node) { return std::ranges::binary_search(others, node); };
-    const bool ring = others.size() > 2 && std::ranges::any_of(m_topology.links, [&](const auto& link) {
-                          return isOther(link.a) && isOther(link.b);
-                      });
+    bool ring = others.size() > 2 && std::ranges::any_of(m_topology.links, [&](const auto& link) {
+                    return isOther(link.a) && isOther(link.b);
+                });
+    qreal margin = 14, widest = 0, boxHeight = std::min(line + 10, room.height() / 4);
     const auto text = [&](std::size_t node) {
-        return metrics.horizontalAdvance(toQString(m_topology.nodes[node].label)) + 14;
+        return metrics.horizontalAdvance(toQString(m_topology.nodes[node].label)) + margin;
     };
-    qreal widest = 40;
-    for (const std::size_t node : others) widest = std::max(widest, text(node));
-    const qreal boxHeight = std::min(line + 10, room.height() / 4);
+    std::size_t rows = 0;  // of the others
+    const auto countRows = [&] {
+        widest = kLeastWidth;
+        for (const std::size_t node : others) widest = std::max(widest, text(node));
+        const auto each = std::max<std::size_t>(1, static_cast<std::size_t>(room.width() / (widest + 6)));
+        rows = (others.size() + each - 1) / each;
+    };
+    countRows();
+    const auto allRows = [&] {
+        return static_cast<qreal>(rows + (hosts.empty() ? 0U : 1U) + (hubs.empty() ? 0U : 1U));
+    };
+    // A ring on which boxes would touch becomes rows; where these would touch, boxes are as small as names
+    // allow.
+    if (static_cast<qreal>(others.size()) * (widest + 4) > 2 * room.width() + 2 * room.height()) ring = false;
+    if (!ring && allRows() * (boxHeight + kRowGap) > room.height()) {
+        margin = 6;
+        boxHeight = line + 2;
+        countRows();
+    }
+    m_leastHeight = static_cast<int>(std::ceil(ring ? 0 : allRows() * (boxHeight + kRowGap) + 2 * kGap)) +
+                    static_cast<int>(std::ceil(m_legend.height()));
     const auto putRow = [&](const std::vector<std::size_t>& row, std::size_t begin, std::size_t end,
                             qreal y) {
         const auto count = static_cast<qreal>(end - begin);
@@ -152,8 +172,6 @@ void TopologyView::placeNodes() {
         }
         return;
     }
-    const auto perRow = std::max<std::size_t>(1, static_cast<std::size_t>(room.width() / (widest + 6)));
-    const std::size_t rows = others.empty() ? 0 : (others.size() + perRow - 1) / perRow;
     // Hosts stand between two halves of the others, where these need several rows.
     std::vector<std::function<void(qreal)>> put;
     const auto putOthers = [&](std::size_t row) {
@@ -175,8 +193,10 @@ void TopologyView::placeNodes() {
 }
 
 void TopologyView::layOut() {
+    const int before = m_leastHeight;
     placeNodes();
     routeLinks();
+    if (m_leastHeight != before) updateGeometry();
 }
 
 /// Of several bends the least that leads round all other boxes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,7 +40,8 @@ public:
     /// A point on the line of the link that has this channel, away from other boxes.
     QPointF pointOf(ChannelId channel) const;
     QSize sizeHint() const override { return {520, 240}; }
-    QSize minimumSizeHint() const override { return {160, 80}; }
+    /// High enough for all rows of devices at the present width.
+    QSize minimumSizeHint() const override { return {160, std::max(80, m_leastHeight)}; }
 
 Q_SIGNALS:
     /// The user selected a device or a link, or nothing.
@@ -81,6 +83,7 @@ private:
     std::vector<LinkKind> m_kinds;
     std::vector<std::size_t> m_kindOf;  ///< by link
     QRectF m_legend;
+    int m_leastHeight = 0;
     std::optional<DeviceId> m_device;
     std::optional<std::size_t> m_link;
 };

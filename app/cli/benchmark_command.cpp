@@ -94,11 +94,7 @@ std::string ops_csv(const Job& job, std::span<const DeviceId> placement, const M
 
 void BenchmarkArguments::add_to(CLI::App& command) {
     job.add_to(command, std::span(objectives()).first(1));
-    command
-        .add_option("--placement", placement,
-                    "Placement file; default: all ops on the fastest device that fits")
-        ->check(usage::path())
-        ->type_name("P");
+    usage::add_placement(command, placement);
     command.add_option("--steps", steps, "Steps that count; one more runs before them")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N")

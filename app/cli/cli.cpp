@@ -62,7 +62,7 @@ public:
         add("calibrate", "Fit the cost model of a device to measured times of ops", calibrate_,
             calibrate_devices);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
-        add("report", "Write all about a placement as one HTML file", report_, report_placement);
+        add("report", "Write a report on a placement as one HTML file", report_, report_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
         add("family", "Generate similar networks to train and test a policy on", family_, make_family);

@@ -59,8 +59,6 @@ Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArgumen
         add(predict_placement(*design.policy, policy.state.weights, graph, passes, &random));
     const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-    // Policies know no rules that keep ops apart.
-    for (Placement& placement : candidates) placement = obeying(*job.problem, std::move(placement));
     std::vector<Score> scores(candidates.size());
     evaluator_of(job, arguments.threads)->evaluate(candidates, scores, {});
     const auto best = std::ranges::min_element(scores, {}, &Score::penalised_s) - scores.begin();

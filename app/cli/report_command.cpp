@@ -17,11 +17,7 @@ namespace placewright {
 
 void ReportArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
-    command
-        .add_option("--placement", placement,
-                    "Placement file; default: all ops on the fastest device that fits")
-        ->check(usage::path())
-        ->type_name("P");
+    usage::add_placement(command, placement);
     command.add_option("--out", out, "HTML file to write")
         ->check(usage::path())
         ->type_name("FILE")

@@ -94,11 +94,7 @@ std::string ops_csv(const Problem& problem) {
 
 void SimulateArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
-    command
-        .add_option("--placement", placement,
-                    "Placement file; default: all ops on the fastest device that fits")
-        ->check(usage::path())
-        ->type_name("P");
+    usage::add_placement(command, placement);
     command.add_option("--trace", trace, "Write the trace as Chrome trace JSON (opens in Perfetto)")
         ->check(usage::path())
         ->type_name("OUT");

@@ -89,6 +89,8 @@ private:
         if (job.batch > 0) throw UsageError("--batch: the networks of a family have their own");
         if (!job.parameters.empty())
             throw UsageError("--parameters: the networks of a family have their own");
+        if (!job.constraints.empty())
+            throw UsageError("--constraints: the networks of a family have no ops of the same names");
         GroupingArguments& grouping = job.grouping;
         if (arguments_.group_->count() == 0) {
             grouping.group = "merge";
@@ -446,8 +448,6 @@ void TrainArguments::add_to(CLI::App& command) {
     command.remove_option(command.get_option("GRAPH"));
     command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
         ->check(usage::path());
-    // Policies learn no rules; predict and optimize obey them.
-    command.remove_option(command.get_option("--constraints"));
     command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
     group_ = command.get_option("--group");
     command.get_option("--group")->description("Grouping of ops, see below; for families: merge");

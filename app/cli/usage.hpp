@@ -124,6 +124,14 @@ inline CLI::Option* add_repeated(CLI::App& command, const std::string& name, std
         ->type_name(type);
 }
 
+/// Adds --placement to a command that runs a placement.
+inline void add_placement(CLI::App& command, std::string& file) {
+    command
+        .add_option("--placement", file, "Placement file; default: all ops on the fastest device that fits")
+        ->check(path())
+        ->type_name("P");
+}
+
 inline void add_threads(CLI::App& command, unsigned& threads, const std::string& help) {
     command.add_option("--threads", threads, help)
         ->check(whole_number(0, 1'024))

@@ -86,6 +86,7 @@ enum class ActionId {
     viewBack,
     viewForward,
     openModule,
+    openEqualModules,
     closeModule,
     closeAllModules,
     openAllModules,
@@ -96,12 +97,15 @@ enum class ActionId {
     measuredOff,
     pinA,  ///< pins what is on screen as placement A
     unpinA,
-    pair,  ///< shows A beside what is on screen
+    pair,          ///< shows A beside what is on screen
+    wheelScrolls,  ///< the wheel moves the graph in place of zooming
     restoreLayout,
+    resetSettings,
     themeSystem,
     themeLight,
     themeDark,
-    commands,  ///< the palette that finds all others
+    copyPicture,  ///< of the panel in focus
+    commands,     ///< the palette that finds all others
     optimize,
     beside,
     pause,
@@ -126,7 +130,7 @@ enum class ActionId {
     train,
     predict,
     predictTrained,
-    help,  ///< the page of what has the keys
+    help,  ///< the page of the panel in focus
     helpIndex,
     tutorial,
     keys,

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <utility>
 
+#include <QCoreApplication>
 #include <QMetaObject>
 #include <QObject>
 #include <QString>
@@ -82,6 +83,12 @@ public:
 
     /// Waits until all work has ended; its results arrive later.
     void finish() { m_pool.waitForDone(); }
+    /// Waits at most that long; if all work has ended, its results have arrived.
+    bool finishWithin(int ms) {
+        if (!m_pool.waitForDone(ms)) return false;
+        QCoreApplication::sendPostedEvents(this);
+        return true;
+    }
 
 Q_SIGNALS:
     /// A request ended: done, failed or dropped.

@@ -97,7 +97,7 @@ void BudgetBox::take(const QString& text) {
     if (!budget)
         QToolTip::showText(
             mapToGlobal(QPoint(0, height())),
-            tr("“%1” is no budget. Type a time (45 s, 2 min), a number of evaluations (20,000) or "
+            tr("“%1” is not a budget. Type a time (45 s, 2 min), a number of evaluations (20,000) or "
                "“until stopped”.")
                 .arg(text),
             this);

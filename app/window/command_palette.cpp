@@ -12,6 +12,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QPainter>
+#include <QPointer>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
@@ -42,7 +43,10 @@ void addCommands(const QMenu& menu, const QString& path, std::vector<Command>& c
                             .keys = action->shortcut().toString(QKeySequence::NativeText),
                             .icon = action->icon(),
                             .enabled = action->isEnabled(),
-                            .run = [action] { action->trigger(); }});
+                            // A menu may be filled anew while the palette is open.
+                            .run = [action = QPointer<QAction>(action)] {
+                                if (action) action->trigger();
+                            }});
     }
 }
 
@@ -184,7 +188,7 @@ void CommandPalette::fill(const QString& typed) {
         if (!command.enabled) item->setFlags(item->flags() & ~(Qt::ItemIsEnabled | Qt::ItemIsSelectable));
     }
     if (m_listed.empty()) {
-        auto* none = new QListWidgetItem(tr("Nothing is called so"), m_list);
+        auto* none = new QListWidgetItem(tr("Nothing has that name"), m_list);
         none->setFlags(Qt::NoItemFlags);
     } else {
         m_list->setCurrentRow(0);

@@ -23,10 +23,12 @@ bool says(Rule rule, const Members& members) {
 
 Constraints withoutPins(const Constraints& constraints, const Members& members) {
     Constraints result{{}, constraints.file};
+    std::set<std::pair<std::string, bool>> without;
+    for (const Constraint::Member& member : members) without.emplace(member.name, member.is_module);
     for (Constraint rule : constraints.rules) {
         if (rule.rule == Rule::pin) {
             std::erase_if(rule.members, [&](const Constraint::Member& member) {
-                return std::ranges::find(members, member) != members.end();
+                return without.contains({member.name, member.is_module});
             });
             if (rule.members.empty()) continue;
         }

@@ -17,6 +17,8 @@ namespace placewright {
 namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
+/// Searches on the screen are drawn anew at most this often, whatever their number.
+constexpr int kProgressMs = 33;
 
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
@@ -37,7 +39,11 @@ QString kept(const QString& stopped) {
 class Document::ScreenCommand : public QUndoCommand {
 public:
     ScreenCommand(Document& document, const QString& text, Screen before, Screen after)
-        : QUndoCommand(text), m_document(document), m_before(std::move(before)), m_after(std::move(after)) {}
+        : QUndoCommand(text),
+          m_document(document),
+          m_title(text),
+          m_before(std::move(before)),
+          m_after(std::move(after)) {}
 
     void undo() override { change(m_after, m_before); }
     void redo() override { change(m_before, m_after); }
@@ -47,6 +53,17 @@ public:
     bool changesMeasure() const {
         const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
         return before.machine != after.machine || before.objective != after.objective;
+    }
+
+    void setTitle(const QString& title) {
+        if (title == m_title) return;  // its figures stay
+        m_title = title;
+        setText(title);
+    }
+    /// Shows in the list of steps what the step gave, before its title, which may be cut; the menu has no
+    /// room for it.
+    void tell(const QString& figures) {
+        setText(figures + QStringLiteral(" · ") + m_title + u'\n' + m_title);
     }
 
     /// Replaces the state after this command by a better one, without another undo step.
@@ -65,6 +82,7 @@ private:
     }
 
     Document& m_document;
+    QString m_title;
     Screen m_before, m_after;
 };
 
@@ -78,6 +96,8 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
         m_measurements.compareWith(timeline(), job().simulation);
+        // A step that is being pushed is not the last one yet.
+        QMetaObject::invokeMethod(this, &Document::tellStep, Qt::QueuedConnection);
         Q_EMIT timelineChanged();
         startWaiting();
         compareWithoutFactors();
@@ -119,7 +139,16 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
         m_profileFailure = error;
         Q_EMIT profileChanged();
     });
-    connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
+    m_pace.setSingleShot(true);
+    m_pace.setTimerType(Qt::PreciseTimer);
+    m_pace.setInterval(kProgressMs);
+    connect(&m_pace, &QTimer::timeout, this, [this] {
+        if (!m_progressed.empty() || m_whyWaits) showProgress();
+    });
+    connect(&m_insights, &Insights::whyChanged, this, [this] {
+        m_whyWaits = m_pace.isActive() && isSearching();
+        if (!m_whyWaits) Q_EMIT whyChanged();
+    });
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
     connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);
@@ -161,6 +190,21 @@ std::optional<double> Document::valueBefore() const {
     if (last == nullptr || !last->simulatedBefore() || last->changesMeasure()) return {};
     const Assessment& before = last->simulatedBefore()->assessment;
     return before.is_defined() ? std::optional(before.score.value_s) : std::nullopt;
+}
+
+void Document::tellStep() {
+    const auto current = m_insights.current();
+    if (m_undo.index() == 0 || !current || *current->placement != m_placement ||
+        !current->assessment.is_defined())
+        return;
+    auto* const last =
+        const_cast<ScreenCommand*>(dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1)));
+    if (last == nullptr) return;
+    const double now_s = current->assessment.score.value_s;
+    const auto before_s = valueBefore();
+    const QString change = before_s ? changeText(*before_s, now_s) : QString();
+    last->tell(change.isEmpty() ? secondsText(now_s)
+                                : QStringLiteral("%1 (%2)").arg(secondsText(now_s), change));
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {
@@ -212,10 +256,13 @@ void Document::setConstraints(const Constraints& constraints) {
     setOptions(options);
 }
 
+void Document::dropBrokenRules() {
+    if (auto request = std::exchange(m_withoutBroken, std::nullopt)) load(*std::move(request));
+}
+
 void Document::load(LoadRequest request) {
-    // What is asked for later wins over edits that are under way.
-    m_machineLane.cancel();
-    m_machineSteps.clear();
+    dropMachineSteps();
+    m_withoutBroken.reset();
     m_background.run(
         m_openLane,
         [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },
@@ -231,6 +278,15 @@ void Document::load(LoadRequest request) {
 
 void Document::receive(const LoadRequest& request, Reading reading) {
     if (reading.question) return ask(request, *reading.question);
+    if (reading.brokenRules) {
+        m_withoutBroken = request;
+        m_withoutBroken->options = request.options.value_or(options());
+        m_withoutBroken->options->problem.constraints = reading.brokenRules->others;
+        Q_EMIT loadingChanged();
+        Q_EMIT machineChanged();  // views of the machine or the options go back to those in use
+        Q_EMIT rulesBroken(reading.brokenRules->reason, reading.brokenRules->count);
+        return;
+    }
     if (!reading.placement) return adopt(std::move(reading));
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
@@ -324,8 +380,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{stopped, searches,
-                      QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
+    QStringList notes{stopped, searches};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
                     "Simulation…)")
@@ -333,6 +388,10 @@ void Document::adoptNetwork(const Reading& reading) {
                      .arg(countText(static_cast<double>(next.problem->groups)));
     }
     notes << unmeasured();
+    // The kinds follow on lines of their own, which the bar shows on demand.
+    if (!next.estimated.empty())
+        notes << QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()) + '\n' +
+                                        estimated_details(next.estimated));
     report(notes);
 }
 
@@ -357,11 +416,14 @@ QString Document::forget() {
 void Document::adoptChange(const Reading& reading) {
     const Job& next = reading.scenario->job;
     QStringList notes;
+    const QString machineFile = this->machineFile();
     const bool reloaded = reading.scenario->graphFingerprint != m_scenario->graphFingerprint &&
                           reading.scenario->options == options();
     const bool constrains = next.problem->constraints != problem()->constraints;
+    const std::size_t rules = problem()->constraints.rules.size(),
+                      left = next.problem->constraints.rules.size();
     const QString title = reloaded ? tr("Reload %1").arg(QFileInfo(networkFile()).fileName())
-                          : reading.scenario->machineFile != machineFile()
+                          : reading.scenario->machineFile != machineFile
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                           : constrains ? tr("Change constraints")
                                        : tr("Change simulation");
@@ -372,6 +434,10 @@ void Document::adoptChange(const Reading& reading) {
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
     notes << unmeasured();
+    if (left < rules && reading.scenario->machineFile != machineFile)
+        notes << tr("%1 dropped; Ctrl+Z undoes this.")
+                     .arg(rules - left == 1 ? tr("1 constraint was")
+                                            : tr("%L1 constraints were").arg(rules - left));
     const std::size_t earlier = reloaded ? m_runs.all().size() : 0;
     if (earlier > 0)
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
@@ -392,7 +458,12 @@ void Document::adoptChange(const Reading& reading) {
 void Document::report(QStringList notes) {
     m_later.clear();
     notes.removeAll(QString());
-    if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
+    QString text;
+    for (const QString& note : notes) {
+        if (!text.isEmpty()) text += text.endsWith(u'.') ? QStringLiteral(" ") : QStringLiteral("; ");
+        text += note;
+    }
+    if (!text.isEmpty()) Q_EMIT message(false, text);
 }
 
 void Document::reportLater(const QString& note) {
@@ -414,6 +485,7 @@ QString Document::unmeasured() const {
 
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    m_withoutBroken.reset();
     const QString stopped = stoppedText(m_runs.running());
     m_runs.cancelAll();
     forgetFollowed();
@@ -474,10 +546,7 @@ void Document::setClosedModules(const ClosedScopes& closed) {
 }
 
 void Document::setRoom(const LayoutRoom& room) {
-    constexpr double kAlike = 1.25;  // ratio of the shapes of rooms for which a picture serves
-    const bool alike = room.direction == m_room.direction && room.aspect < kAlike * m_room.aspect &&
-                       m_room.aspect < kAlike * room.aspect;
-    if (alike) return;
+    if (alike(room, m_room)) return;
     m_room = room;
     // Where the layout was cancelled, there is to be no drawing.
     if (!isOpen() || (!m_scene && !m_layoutLane.busy())) return;
@@ -547,7 +616,7 @@ void Document::follow(Run& run) {
     Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     const QString title = tr("Optimize with %1").arg(runTitle(run));
     if (m_search != nullptr) {
-        m_search->setText(title);
+        m_search->setTitle(title);
         m_search->improve(std::move(better));
         return;
     }
@@ -607,14 +676,14 @@ void Document::moveOps(const OpList& ops, DeviceId device) {
     }
     const QString name = QString::fromStdString(problem()->machine->device(device).name);
     if (const std::string broken = broken_rule(*problem(), moved); !broken.empty()) {
-        Q_EMIT message(true, tr("Nothing was moved to %1, against the constraint: %2. Remove it in Edit ▸ "
+        Q_EMIT message(true, tr("Nothing was moved to %1 because of the constraint: %2. Remove it in Edit ▸ "
                                 "Constraints.")
                                  .arg(name, QString::fromStdString(broken)));
         return;
     }
     if (!rule.empty()) {
-        Q_EMIT message(true, tr("%1 not moved to %2, against the constraint: %3. Remove it in Edit ▸ "
-                                "Constraints.")
+        Q_EMIT message(true, tr("%1 could not be moved to %2 because of the constraint: %3. Remove it in "
+                                "Edit ▸ Constraints.")
                                  .arg(opsText(refused), name, QString::fromStdString(rule)));
     } else if (refused > 0) {
         Q_EMIT message(true, tr("%1 not moved to %2: the network file does not allow this device for them.")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 #include <QUndoStack>
 
 #include "app/window/background.hpp"
@@ -59,9 +60,9 @@ public:
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it briefly.
     const std::shared_ptr<const TimelineData>& timeline() const { return m_insights.timeline(); }
-    /// Assessment by the objective of the placement that the timeline shows; null without a timeline.
     /// The placement of that timeline with all that is known of it; null before the first.
     const std::shared_ptr<const Simulated>& simulated() const { return m_insights.simulated(); }
+    /// Its assessment by the objective; null before the first.
     const Assessment* assessment() const {
         return m_insights.simulated() ? &m_insights.simulated()->assessment : nullptr;
     }
@@ -126,6 +127,10 @@ public:
     /// Value of the objective for the placement on screen without the factors; nothing until it is known,
     /// without factors, or where the objective is not defined.
     std::optional<double> valueWithoutFactors() const { return m_valueWithoutFactors; }
+    /// machineFile() of the machine without the factors.
+    const QString& machineFileWithoutFactors() const {
+        return m_scenario->whatIf ? m_scenario->whatIf->base->machineFile : machineFile();
+    }
     /// Whether the machine in use is an edited one that is in no file of the user.
     bool isMachineEdited() const { return !m_scenario->editedFrom.isEmpty(); }
     /// Changes the simulation options of the same network. The placement is kept as far as its ops and
@@ -134,6 +139,9 @@ public:
     void setOptions(const JobOptions& options);
     /// Changes the rules that every placement obeys, as setOptions().
     void setConstraints(const Constraints& constraints);
+    /// Repeats the request that rulesBroken() told of, without these rules; one undo step.
+    void dropBrokenRules();
+    bool hasBrokenRules() const { return m_withoutBroken.has_value(); }
     /// The rules in use, or those of a change that is under way.
     Constraints latestConstraints() const {
         return unfinished().options.value_or(options()).problem.constraints;
@@ -183,6 +191,8 @@ public:
     const QString& profileFailure() const { return m_profileFailure; }
     /// Stops what is measured, and says so.
     void cancelMeasuring();
+    /// Changes whenever measured runs are added or removed.
+    quint64 measuredRevision() const { return m_measurements.revision(); }
     /// Number of benchmarks that are in no file.
     std::size_t benchmarks() const { return m_measurements.unsaved(); }
     /// Writes the spans of a measured run as a Chrome trace, on another thread; a message reports the end.
@@ -302,6 +312,9 @@ Q_SIGNALS:
     void loadingChanged();
     void problemChanged();
     void machineChanged();  ///< the machine or the options changed, or a change of them was refused
+    /// A machine or options were refused because rules cannot be obeyed with them: `count` rules must go, see
+    /// dropBrokenRules().
+    void rulesBroken(const QString& reason, std::size_t count);
     void sceneChanged();
     void placementChanged();  ///< the placement; timelineChanged follows
     void timelineChanged();
@@ -376,6 +389,8 @@ private:
         WhatIf factors;
     };
     void addMachineStep(MachineStep step);
+    /// What is asked for later wins over edits that are under way: they are dropped, and views go back.
+    void dropMachineSteps();
     /// Carries out the first of the steps.
     void startMachineStep();
     void adoptMachine(const MachineStep& step, EditedScenario edited);
@@ -389,10 +404,16 @@ private:
     void endPointlessSearches();
     /// Shows the run's best placement if the run is followed and better than the screen.
     void follow(Run& run);
+    /// A run has come further: shows it, together with what the others came to meanwhile, as often as a view
+    /// is drawn.
+    void progress(Run& run);
+    void showProgress();
     /// Starts the searches that waited until the current placement was simulated: they are compared with it.
     void startWaiting();
     /// Stops following searches because of an edit, and says so if any runs.
     void stopFollowing();
+    /// Writes the value of the objective after the last step, and the one before, into its text.
+    void tellStep();
     void forgetFollowed();
     /// Follows all searches that run on the open scenario.
     void followAll();
@@ -412,6 +433,7 @@ private:
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
+    std::optional<LoadRequest> m_withoutBroken;  ///< of dropBrokenRules()
     std::shared_ptr<const GraphScene> m_scene;
     LayoutRoom m_room{LayoutRoom::Direction::right, 1.6};
     std::optional<ClosedScopes> m_closed;  ///< closed modules of the latest requested layout; nothing before
@@ -434,6 +456,9 @@ private:
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
     QString m_later;                    ///< note of reportLater(); empty: none
     int m_shown = 0;                    ///< id of the run whose placement is on screen
+    QTimer m_pace;                      ///< while it runs, nothing that searches come to is shown
+    std::set<int> m_progressed;         ///< ids of the runs whose progress waits to be shown
+    bool m_whyWaits = false;            ///< so does why()
 
     std::deque<MachineStep> m_machineSteps;
     ScreenCommand* m_whatIf = nullptr;  ///< command that further factors improve

@@ -10,6 +10,14 @@
 #include "widgets/quantities.hpp"
 
 namespace placewright {
+namespace {
+
+/// What the best placement that a run shows is worth.
+double shownScore_s(const Run& run) {
+    return run.simulated()->assessment.score.penalised_s;
+}
+
+}  // namespace
 
 /// Takes a run out of the list and keeps it for undo.
 class Document::RemoveCommand : public QUndoCommand {
@@ -24,6 +32,8 @@ public:
         m_wasShown = m_document.m_shown == m_id;
         if (m_wasShown) m_document.m_shown = 0;
         m_document.m_followed.erase(m_id);
+        std::erase(m_document.m_waiting, m_id);
+        std::erase(m_document.m_held, m_id);
         if (m_document.m_pinned == m_id) m_document.m_pinned = 0;
         m_taken = m_document.m_runs.take(m_id);
         if (!m_document.isFollowing()) m_document.forgetFollowed();
@@ -63,10 +73,7 @@ int Document::startSearch(RunRequest request) {
     m_search = nullptr;  // what the new search improves is an undo step of its own
     if (!request.predicted && !request.known) request.starts.push_back(m_placement);
     Run& run = m_runs.add(m_scenario, std::move(request));
-    connect(&run, &Run::progressed, this, [this, &run] {
-        follow(run);
-        Q_EMIT runsChanged();
-    });
+    connect(&run, &Run::progressed, this, [this, &run] { progress(run); });
     connect(&run, &Run::ended, this, [this, &run] { endOf(run); });
     followAll();
     m_waiting.push_back(run.id());
@@ -79,7 +86,7 @@ void Document::startWaiting() {
     const auto current = m_insights.current();
     for (const int id : std::exchange(m_waiting, {})) {
         Run* run = m_runs.find(id);
-        if (run == nullptr) continue;
+        if (run == nullptr || run->isStarted()) continue;
         const RunRequest& request = run->request();
         const bool fromScreen =
             !request.starts.empty() && !request.known && request.starts.back() == m_placement;
@@ -91,6 +98,27 @@ void Document::startWaiting() {
         const bool isKnown = fromScreen && current && current->assessment.is_defined();
         run->start(isKnown ? current->assessment.score.value_s : 0);
     }
+}
+
+void Document::progress(Run& run) {
+    m_progressed.insert(run.id());
+    const bool ends = run.state() != Run::State::running;
+    if (ends || !m_pace.isActive()) showProgress();
+    if (ends) follow(run);
+}
+
+void Document::showProgress() {
+    m_pace.start();
+    Run* best = nullptr;
+    for (const int id : std::exchange(m_progressed, {})) {
+        Run* run = m_runs.find(id);
+        if (run != nullptr && follows(*run) && run->simulated() &&
+            (best == nullptr || shownScore_s(*run) < shownScore_s(*best)))
+            best = run;
+    }
+    if (best != nullptr) follow(*best);
+    Q_EMIT runsChanged();
+    if (std::exchange(m_whyWaits, false)) Q_EMIT whyChanged();
 }
 
 void Document::endOf(Run& run) {
@@ -147,8 +175,7 @@ void Document::showBest() {
     for (const int id : m_followed) {
         Run* run = m_runs.find(id);
         if (run == nullptr || !run->simulated()) continue;
-        const auto score_s = [](const Run& of) { return of.simulated()->assessment.score.penalised_s; };
-        if (best == nullptr || score_s(*run) < score_s(*best)) best = run;
+        if (best == nullptr || shownScore_s(*run) < shownScore_s(*best)) best = run;
     }
     if (best != nullptr) follow(*best);
 }

@@ -37,6 +37,8 @@ WorkspaceSnapshot Document::snapshot() const {
     for (const KeptPlacements::Kept& kept : m_kept.all()) {
         if (sameNetwork(*kept.scenario, *m_scenario)) snapshot.kept.push_back(kept);
     }
+    snapshot.measured = m_measurements.all();
+    snapshot.benchmarks = m_benchmarks;
     snapshot.room = m_room;
     snapshot.selection = m_selection;
     snapshot.closed = m_closed;
@@ -44,6 +46,7 @@ WorkspaceSnapshot Document::snapshot() const {
 }
 
 void Document::openWorkspace(const QString& file) {
+    dropMachineSteps();
     m_background.run(
         m_openLane, [file](const std::stop_token&) { return read_workspace(file.toStdString()); },
         [this, file](Workspace workspace) { restore(file, std::move(workspace)); },
@@ -96,6 +99,8 @@ void Document::adoptWorkspace(const QString& file, RestoredWorkspace opened) {
     }
     m_shown = opened.shownRun;
     m_pinnedBefore = opened.followedRun;
+    m_benchmarks = opened.benchmarks;
+    m_measurements.restore(std::move(opened.measured));
     if (opened.closed) setClosedModules(*opened.closed);
     m_insights.simulate();
     setSelection(opened.selection);
@@ -112,6 +117,7 @@ void Document::keep(const WorkspaceSnapshot& saved, double score_s) {
             m_kept.keep(run.scenario, *progress.best_placement, progress.best.penalised_s);
     }
     m_kept.keep(saved.scenario, saved.placement, score_s);
+    for (const KeptMeasurement& of : saved.measured) m_measurements.setSaved(of.run.get());
 }
 
 void Document::resumeRun(int id) {
@@ -124,10 +130,9 @@ void Document::resumeRun(int id) {
         return;
     }
     if (run->state() == Run::State::finished && (run->isExhausted() || !run->request().budget.is_timed())) {
-        Q_EMIT message(false,
-                       tr("%1 has come to its end: nothing of it is left to do. A new search begins at "
-                          "the placement on screen.")
-                           .arg(runTitle(*run)));
+        Q_EMIT message(false, tr("%1 is finished: there is nothing to resume. A new search begins at the "
+                                 "placement on screen.")
+                                  .arg(runTitle(*run)));
         return;
     }
     RunRequest request = run->request();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <QCoreApplication>
@@ -104,7 +106,14 @@ QString Gallery::machineTitle(const QString& machine) const {
     return found == m_content.titleOfMachine.end() ? machine : found->second;
 }
 
+/// What ships does not change while the program runs: further windows get what the first has read.
 Gallery::Content Gallery::readAll(const std::stop_token& stop) {
+    static std::mutex mutex;
+    static std::optional<Content> known;
+    {
+        const std::scoped_lock lock(mutex);
+        if (known) return *known;
+    }
     Content content;
     for (const ShippedFile& shipped : shipped_machines()) {
         try {
@@ -136,6 +145,10 @@ Gallery::Content Gallery::readAll(const std::stop_token& stop) {
     }
     const auto order = [](const StartEntry& entry) { return sections().indexOf(entry.section); };
     std::ranges::stable_sort(content.networks, {}, order);
+    if (content.errors.isEmpty()) {
+        const std::scoped_lock lock(mutex);
+        known = content;
+    }
     return content;
 }
 

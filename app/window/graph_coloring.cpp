@@ -165,13 +165,16 @@ void GraphColoring::open(const QString& file) {
             if (matched.matched == 0)
                 return void(Q_EMIT failed(
                     tr("%1: none of its names is an op of %2: it has %3, the network has "
-                       "\"%4\". Name the ops as Edit ▸ Copy names does.")
+                       "\"%4\". Name the ops as Edit ▸ Copy names or rows does.")
                         .arg(file, toQString(problem->graph->name()), toQString(matched.examples),
                              toQString(problem->graph->op(0).name))));
-            const QString lost = matched.unknown == 0 ? QString()
-                                                      : tr(" %L1 of its names are no ops: %2.")
-                                                            .arg(matched.unknown)
-                                                            .arg(toQString(matched.examples));
+            const QString lost =
+                matched.unknown == 0
+                    ? QString()
+                    : (matched.unknown == 1 ? tr(" %L1 of its names is not an op of the network: %2.")
+                                            : tr(" %L1 of its names are not ops of the network: %2."))
+                          .arg(matched.unknown)
+                          .arg(toQString(matched.examples));
             const QString said =
                 tr("%1 has values of %2.%3").arg(QFileInfo(file).fileName(), opsText(matched.matched), lost);
             m_read = std::move(read.values);

@@ -209,7 +209,7 @@ void Insights::prove() {
     m_prover.run(
         m_proofLane,
         [this, job = job(), known_s](std::stop_token stop) {
-            give_way();
+            give_way(19);  // also to the searches, which give way to the window
             prove_bounds(*job.problem, *job.objective, job.simulation, {kProofSeconds, stop, known_s},
                          [this, stop, &job](Bound found) {
                              const auto tell = [this, stop, bound = bound_of(job, std::move(found))] {

@@ -9,6 +9,10 @@
 namespace placewright {
 
 void KeptPlacements::keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s) {
+    std::erase_if(m_kept, [&](const Kept& kept) {
+        return kept.placement == placement && sameScenario(*kept.scenario, *scenario);
+    });
+    if (m_kept.size() >= kMostKept) m_kept.erase(m_kept.begin());
     m_kept.push_back({std::move(scenario), std::move(placement), score_s});
 }
 

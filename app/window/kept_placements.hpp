@@ -22,7 +22,11 @@ public:
     };
     /// All of them, the latest last.
     const std::vector<Kept>& all() const { return m_kept; }
-    /// Notes that a placement is saved.
+    /// A workspace file holds no more (core/io/state/workspace_file.hpp).
+    static constexpr std::size_t kMostKept = 500;
+
+    /// Notes that a placement is saved. Of more than kMostKept, the earliest are forgotten: they count as
+    /// unsaved again.
     void keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s);
     /// Forgets all, for another network.
     void clear() { m_kept.clear(); }

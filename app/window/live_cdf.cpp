@@ -6,6 +6,7 @@
 #include <map>
 
 #include <QComboBox>
+#include <QEvent>
 #include <QSignalBlocker>
 
 #include "app/window/document.hpp"
@@ -52,6 +53,14 @@ void LiveCdf::setSeen(bool seen) {
     if (m_late) refresh();
 }
 
+/// The colours of curves suit the background.
+void LiveCdf::changeEvent(QEvent* event) {
+    CdfPlot::changeEvent(event);
+    if (event->type() != QEvent::PaletteChange) return;
+    m_late = true;
+    if (m_seen && content() != Content::comparison) fill();
+}
+
 void LiveCdf::setComparison(CdfData comparison) {
     m_comparison = std::move(comparison);
     if (!m_chosen && m_document->runs().empty())
@@ -96,12 +105,13 @@ void LiveCdf::fill() {
 }
 
 QColor LiveCdf::colorOf(const Run& run) const {
-    return runColor(m_document->styleOf(run), plot()->palette().color(QPalette::Base));
+    return runColor(m_document->styleOf(run), palette().color(QPalette::Base));
 }
 
 CdfData LiveCdf::searches() const {
     CdfData shown;
     shown.members = tr("placements tried");
+    shown.rows = tr("Run");
     if (!m_document->isOpen()) return shown;
     const Job& job = m_document->job();
     shown.objective = objectiveTitle(*job.objective);
@@ -127,6 +137,7 @@ CdfData LiveCdf::spans(Content content) const {
     const bool ops = content == Content::ops;
     shown.graphs = {{}};
     shown.members = ops ? tr("ops") : tr("transfers");
+    shown.rows = ops ? tr("Device") : tr("Channel");
     shown.objective = content == Content::ops         ? tr("Time of an op")
                       : content == Content::transfers ? tr("Time of a transfer")
                                                       : tr("Size of a transfer");
@@ -134,7 +145,7 @@ CdfData LiveCdf::spans(Content content) const {
     const auto& timeline = m_document->timeline();
     if (!m_document->isOpen() || !timeline) return shown;
     const Machine& machine = *timeline->problem->machine;
-    CdfScheme all{ops ? tr("All ops") : tr("All transfers"), {}, 0, plot()->palette().color(QPalette::Text)};
+    CdfScheme all{ops ? tr("All ops") : tr("All transfers"), {}, 0, palette().color(QPalette::Text)};
     std::map<std::uint16_t, CdfScheme> parts;
     for (const Span& span : timeline->trace.spans) {
         if ((span.kind == Span::Kind::op) != ops) continue;
@@ -150,7 +161,7 @@ CdfData LiveCdf::spans(Content content) const {
     for (auto& [resource, part] : parts) {
         part.title = toQString(ops ? machine.device(resource).name : machine.channels()[resource].name);
         part.color = ops ? deviceColor(machine, resource)
-                         : seriesPen(position++, plot()->palette().color(QPalette::Base)).color();
+                         : seriesPen(position++, palette().color(QPalette::Base)).color();
         shown.schemes.push_back(std::move(part));
     }
     return shown;

@@ -30,6 +30,9 @@ public:
     /// Whether the panel is in front.
     void setSeen(bool seen);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
     void fill();
     CdfData searches() const;

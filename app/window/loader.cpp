@@ -13,6 +13,7 @@
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/machines/machine_parts.hpp"
 #include "core/io/onnx/onnx.hpp"
+#include "core/io/placements/constraints_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/split_points.hpp"
 #include "core/io/pytorch/torchscript.hpp"
@@ -154,6 +155,14 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
             reading.score_s = scoreOf(in.job, *reading.placement);
             return reading;
         }
+        if (content == FileContent::constraints) {
+            if (!isOpen)
+                throw InputError(wanted.file.toStdString(), "",
+                                 "holds constraints: open their network first, then this file");
+            if (!wanted.options) wanted.options = open.options;
+            wanted.options->problem.constraints =
+                read_constraints(std::exchange(wanted.file, QString()).toStdString());
+        }
         if (content == FileContent::trace)
             throw InputError(wanted.file.toStdString(), "", "is a trace of a run: open it with File > Open");
         if (content == FileContent::unknown) {
@@ -163,15 +172,30 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
         }
         if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
     }
-    if (wanted.file.isEmpty() && isOpen)
-        return {std::make_shared<const Scenario>(changed(wanted, open, stop)), true, {}};
+    if (wanted.file.isEmpty() && isOpen) {
+        try {
+            return {std::make_shared<const Scenario>(changed(wanted, open, stop)), true, {}};
+        } catch (const ConstraintError& error) {
+            auto rules = wanted.options.value_or(open.options).problem.constraints;
+            // Of rules that were just given it is told what is wrong with them.
+            if (!rules.file.empty() && rules.file != open.options.problem.constraints.file)
+                throw InputError(rules.file, "", error.what());
+            if (error.broken().empty() || rules != open.options.problem.constraints) throw;
+            for (std::size_t i = error.broken().size(); i-- > 0;)
+                rules.rules.erase(rules.rules.begin() + static_cast<std::ptrdiff_t>(error.broken()[i]));
+            Reading refused{nullptr, true, {}};
+            refused.brokenRules = {QString::fromUtf8(error.what()), error.broken().size(), std::move(rules)};
+            return refused;
+        }
+    }
 
     Scenario next;
     next.networkFile = wanted.file;
-    next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
+    const Scenario& plain = open.whatIf ? *open.whatIf->base : open;
+    next.machineFile = wanted.machine.isEmpty() ? plain.machineFile : wanted.machine;
     if (wanted.machine.isEmpty()) {
-        next.editedFrom = open.editedFrom;
-        storeEdited(open);
+        next.editedFrom = plain.editedFrom;
+        storeEdited(plain);
     }
     next.options = wanted.options.value_or(open.options);
     next.options.reading = wanted.reading;
@@ -207,7 +231,15 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
                                  options.join(QStringLiteral(", ")).toStdString());
     }
     complete(next);
-    return {std::make_shared<const Scenario>(std::move(next)), false, {}};
+    auto scenario = std::make_shared<const Scenario>(std::move(next));
+    // Factors stay with the machine.
+    if (open.whatIf && wanted.machine.isEmpty() && !scenario->job.own_machine) {
+        const WhatIf& factors = open.whatIf->factors;
+        auto machine = std::make_shared<const Machine>(what_if(*scenario->job.machine, factors));
+        scenario = withFactors(scenario, machine, factors, scenario->job.single_device).scenario;
+        storeEdited(*scenario);
+    }
+    return {scenario, false, {}};
 }
 
 OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const Placement& now,

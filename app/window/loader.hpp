@@ -50,6 +50,13 @@ struct Reading {
     std::optional<Placement> placement;
     std::vector<std::string> notes{};  ///< how the placement was read
     std::optional<OpenQuestion> question{};
+    /// Why the open network's rules do not allow the request, and the rules without those that must go.
+    struct BrokenRules {
+        QString reason;
+        std::size_t count = 0;  ///< of rules that must go
+        Constraints others;
+    };
+    std::optional<BrokenRules> brokenRules{};
     double score_s = 0;  ///< penalised objective value of the placement
 };
 

@@ -41,6 +41,7 @@ int complain(const QString& text) {
 class Script : public QObject {
 public:
     struct Steps {
+        QString constraints;   ///< file with rules
         QStringList measured;  ///< traces of the network
         bool optimize = false;
         QStringList select;    ///< names of ops
@@ -74,6 +75,10 @@ private:
         if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead() ||
             m_window->computer()->isBusy())
             return;
+        if (!m_steps.constraints.isEmpty() && m_window->document()->isOpen()) {
+            m_window->document()->openFile(std::exchange(m_steps.constraints, {}));
+            return;
+        }
         if (!m_steps.measured.isEmpty() && m_window->document()->isOpen()) {
             m_window->openTraces(std::exchange(m_steps.measured, {}));
             return;
@@ -197,6 +202,7 @@ int run(QCoreApplication& app) {
         "MACHINE");
     const auto measured =
         add("measured", "Show this trace of FILE beside its simulation; repeatable.", "TRACE");
+    const auto constraints = add("constraints", "Apply this file of rules for placements to FILE.", "RULES");
     const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
     const auto evaluations = add(
         "evaluations",
@@ -229,6 +235,8 @@ int run(QCoreApplication& app) {
         return complain(QStringLiteral("--machine: expected a path, not an empty text"));
     if (parser.isSet(measured) && parser.positionalArguments().isEmpty())
         return complain(QStringLiteral("--measured needs a FILE"));
+    if (parser.isSet(constraints) && parser.positionalArguments().isEmpty())
+        return complain(QStringLiteral("--constraints needs a FILE"));
     MainWindow window;
     QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
                      [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });
@@ -281,7 +289,8 @@ int run(QCoreApplication& app) {
     if (!parser.isSet(quit))
         window.keeper()->startSession(parser.positionalArguments().isEmpty() && !parser.isSet(another));
     QObject::connect(&termination, &Termination::requested, &window, [&window] { window.endBySignal(); });
-    const Script script(&window, {.measured = parser.values(measured),
+    const Script script(&window, {.constraints = parser.value(constraints),
+                                  .measured = parser.values(measured),
                                   .optimize = parser.isSet(optimize),
                                   .select = parser.values(select),
                                   .commands = parser.values(command),

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QMainWindow>
@@ -184,6 +185,8 @@ private:
     void openNewWindow();
     void resumeSelectedRun();
     void chooseDirection();
+    /// The direction of graphs that the user chose; nothing: by the shape of their room.
+    std::optional<LayoutRoom::Direction> chosenDirection() const;
     void chooseColors();
     /// Checks what the graph is coloured by in the menu.
     void showColors();
@@ -221,6 +224,9 @@ private:
     void keepApart();
     void removeConstraints();
     void openConstraints();
+    /// Row of the offers; see offerToDropRules().
+    static constexpr QLatin1String kBrokenRules{"brokenRules"};
+    void offerToDropRules(const QString& reason, std::size_t count);
     /// Marks the pinned ops in the graph.
     void showPadlocks();
     // In machine/main_window_machine.cpp.
@@ -249,9 +255,14 @@ private:
     void selectModule();
     /// Copies the names of the selected ops to the clipboard, one a line.
     void copyNames();
+    void copyPicture();
     void openModule();
+    void openEqualModules();
+    void showNoClosedModule();
     void closeModule();
     void restoreLayout();
+    /// Asks, then sets all choices back to their defaults.
+    void resetSettings();
     /// Opens the field that finds commands by their names.
     void openCommands();
     std::vector<Command> opsCalled(const QString& text);
@@ -280,6 +291,9 @@ private:
                              const QString& suffix);
     /// Asks whether to save or discard unsaved placements; false if the user cancels.
     bool mayClose(const QString& title, const QString& consequence);
+    /// Asks whether to save constraints that are in no file, before another network is opened; false if the
+    /// user cancels.
+    bool mayDropConstraints();
     /// Which window takes the cores from what is to be measured, and what to do; empty: none does.
     QString otherWork() const;
     void restoreSettings();
@@ -307,6 +321,7 @@ private:
     GraphColoring* m_coloring = nullptr;
     FindBar* m_find = nullptr;
     MessageBar* m_message = nullptr;
+    QStringList m_curveChecks;  ///< what is on in the plot of curves by default
     OfferBar* m_offers = nullptr;
     WorkspaceKeeper* m_keeper = nullptr;
     DevicePanel* m_devices = nullptr;

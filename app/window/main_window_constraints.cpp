@@ -7,7 +7,10 @@
 #include "app/window/dialogs/constraints_dialog.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/move_menu.hpp"
+#include "app/window/offer_bar.hpp"
 #include "widgets/graph_view.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/palette.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -35,8 +38,8 @@ void MainWindow::fillPinMenu() {
     const Machine& machine = *m_document->problem()->machine;
     for (DeviceId device = 0; device < machine.devices().size(); ++device) {
         const std::string& name = machine.device(device).name;
-        QAction* action =
-            menu->addAction(swatchOf(machine, device), menuText(toQString(name)), this, [this, name] {
+        QAction* action = menu->addAction(
+            deviceIcon(machine, device, devicePixelRatioF()), menuText(toQString(name)), this, [this, name] {
                 const auto members =
                     selectedMembers(1, tr("Nothing is pinned: select ops or modules first."));
                 if (!members.empty())
@@ -69,7 +72,7 @@ void MainWindow::removeConstraints() {
     if (!m_document->isOpen()) return;
     const Constraints now = m_document->latestConstraints();
     const Constraints fewer = withoutOps(now, *m_document->problem()->graph, m_document->selection());
-    if (fewer == now) return showInformation(tr("No constraint is about what is selected."));
+    if (fewer == now) return showInformation(tr("No constraint applies to the selection."));
     m_document->setConstraints(fewer);
 }
 
@@ -82,6 +85,14 @@ void MainWindow::openConstraints() {
     dialog->show();
     dialog->raise();
     dialog->activateWindow();
+}
+
+void MainWindow::offerToDropRules(const QString& reason, std::size_t count) {
+    m_message->hide();
+    m_offers->offer(kBrokenRules, tr("Nothing was changed: %1.").arg(reason),
+                    {{count == 1 ? tr("&Drop the rule") : tr("&Drop %L1 rules").arg(count),
+                      [this] { m_document->dropBrokenRules(); }},
+                     {tr("Cancel"), {}}});
 }
 
 void MainWindow::showPadlocks() {

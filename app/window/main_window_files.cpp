@@ -30,14 +30,17 @@
 namespace placewright {
 namespace {
 
-/// Whether the file holds a network, by its content; false if it cannot be read.
-bool holdsNetwork(const QString& file) {
+/// Whether the file has this content; false if it cannot be read.
+bool holds(FileContent content, const QString& file) {
     try {
-        const FileContent content = file_content(file.toStdString());
-        return content == FileContent::network || content == FileContent::workload;
+        return file_content(file.toStdString()) == content;
     } catch (const std::exception&) {
         return false;
     }
+}
+
+bool holdsNetwork(const QString& file) {
+    return holds(FileContent::network, file) || holds(FileContent::workload, file);
 }
 
 }  // namespace
@@ -71,8 +74,10 @@ void MainWindow::openExperiment() {
 
 void MainWindow::openDialog() {
     const QStringList paths = QFileDialog::getOpenFileNames(
-        this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
-        tr("Networks, machines, workspaces, placements, traces, policies, values (*.json *.json.gz *.onnx "
+        this, tr("Open a network, machine, placement, constraints, trace or policy"),
+        settings::openFolder.get(),
+        tr("Networks, machines, workspaces, placements, constraints, traces, policies, values (*.json "
+           "*.json.gz *.onnx "
            "*.pt "
            "*.pt2 *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
     if (paths.isEmpty()) return;
@@ -85,6 +90,8 @@ void MainWindow::openArgument(const QString& text) {
         openTraces({text});
     } else if (is_workspace(text.toStdString())) {
         m_document->openWorkspace(text);
+    } else if (holds(FileContent::constraints, text)) {
+        m_document->openFile(text);
     } else {
         m_document->openNetwork(text);
     }

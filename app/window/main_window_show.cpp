@@ -305,7 +305,7 @@ void MainWindow::showLearnt() {
         const Job& job = archived->job();
         m_archive->setArchive(archived->progress().archive,
                               {archived->id(), archived->state() == Run::State::running,
-                               job.single_device_fits ? job.single_device_s : 0});
+                               job.single_device_s < kUndefinedScore.value_s ? job.single_device_s : 0});
     }
     const Run* const drawn = shownWith(&SearchProgress::distribution);
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,

@@ -10,6 +10,7 @@
 #include <QProcess>
 
 #include "app/window/budget_box.hpp"
+#include "app/window/learn/learning.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 #include "app/window/panels.hpp"
@@ -29,12 +30,6 @@ constexpr auto kGraphScale = "graph_scale", kGraphX = "graph_x", kGraphY = "grap
 constexpr auto kTimelineStart = "timeline_start_s", kTimelineEnd = "timeline_end_s",
                kTimelineScrolled = "timeline_scrolled";
 constexpr std::int64_t kMostWhole = 1'000'000'000;
-
-template <class Value>
-const Value* valueOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    return found != values.end() ? std::get_if<Value>(&found->second) : nullptr;
-}
 
 std::optional<double> numberOf(const OptionValues& values, const char* name) {
     const auto* number = valueOf<double>(values, name);
@@ -112,20 +107,22 @@ void MainWindow::addView(WorkspaceSnapshot& snapshot) const {
         view[kTimelineStart] = timeline.start_s;
         view[kTimelineEnd] = timeline.end_s;
     }
+    snapshot.learned = m_learning->learned();
     if (const auto& side = m_pinned->side(); side && sameNetwork(*side->scenario, *snapshot.scenario))
         snapshot.pinned = side;
 }
 
 void MainWindow::showView(const OpenedWorkspace& opened) {
     const OptionValues& view = opened.view;
-    if (const QByteArray layout = layoutFrom(view); !layout.isEmpty()) restoreState(layout);
+    showStart(false);
+    if (const QByteArray layout = layoutFrom(view); !layout.isEmpty()) m_panels->restore(layout);
     if (const auto* algorithm = valueOf<std::string>(view, kAlgorithm))
         m_bars->chooseAlgorithm(toQString(*algorithm));
     if (const auto budget = budgetIn(view)) m_bars->chooseBudget(*budget);
     if (const auto seed = wholeOf(view, kSeed)) m_bars->chooseSeed(static_cast<int>(*seed));
     m_history->await(graphZoomFrom(view), timelineZoomFrom(view));
     if (opened.pinned) m_pinned->pin(*opened.pinned);
-    showStart(false);
+    m_learning->restore(opened.learned);
     fillRecent();
 }
 
@@ -133,6 +130,7 @@ void MainWindow::watchView() {
     connect(m_graph, &GraphView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_timeline, &TimelineView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_pinned, &PinnedPlacement::changed, m_keeper, &WorkspaceKeeper::noteView);
+    connect(m_learning, &Learning::learnedChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const QDockWidget* dock : findChildren<QDockWidget*>())
         connect(dock, &QDockWidget::visibilityChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const ToolBars::Choice& choice : m_bars->choices())

@@ -54,6 +54,7 @@ Measurements::~Measurements() {
 void Measurements::clear() {
     cancel();
     m_kept.clear();
+    ++m_revision;
     m_simulated.reset();
     if (!m_measured) return;
     m_measured.reset();
@@ -86,6 +87,11 @@ std::pair<std::shared_ptr<const MeasuredRun>, std::shared_ptr<const Problem>> Me
 
 void Measurements::setSaved(int id) {
     const auto found = std::ranges::find(m_kept, id, &Kept::id);
+    if (found != m_kept.end()) found->saved = true;
+}
+
+void Measurements::setSaved(const MeasuredRun* run) {
+    const auto found = std::ranges::find(m_kept, run, [](const Kept& kept) { return kept.run.get(); });
     if (found != m_kept.end()) found->saved = true;
 }
 
@@ -163,14 +169,14 @@ void Measurements::keep(QString name, QString file, std::shared_ptr<const Proble
     if (const auto known = std::ranges::find(m_kept, file, &Kept::file);
         !file.isEmpty() && known != m_kept.end()) {
         // The same run for the user, read anew.
-        *known = {known->id,
-                  known->name,
-                  file,
-                  std::move(problem),
-                  std::make_shared<const MeasuredRun>(std::move(run)),
-                  nullptr,
-                  {},
-                  {}};
+        Kept again;
+        again.id = known->id;
+        again.name = known->name;
+        again.file = file;
+        again.problem = std::move(problem);
+        again.run = std::make_shared<const MeasuredRun>(std::move(run));
+        *known = std::move(again);
+        ++m_revision;
         return;
     }
     // Files of the same name are told apart by their folder.
@@ -183,10 +189,27 @@ void Measurements::keep(QString name, QString file, std::shared_ptr<const Proble
     kept.problem = std::move(problem);
     kept.run = std::make_shared<const MeasuredRun>(std::move(run));
     m_kept.push_back(std::move(kept));
+    ++m_revision;
+}
+
+void Measurements::restore(std::vector<KeptMeasurement> runs) {
+    for (KeptMeasurement& run : runs) {
+        Kept kept;
+        static_cast<KeptMeasurement&>(kept) = std::move(run);
+        kept.id = m_nextId++;
+        m_kept.push_back(std::move(kept));
+        ++m_revision;
+    }
+    if (!m_kept.empty()) compare();
+}
+
+std::vector<KeptMeasurement> Measurements::all() const {
+    return {m_kept.begin(), m_kept.end()};
 }
 
 void Measurements::remove(int id) {
     std::erase_if(m_kept, [&](const Kept& kept) { return id == 0 || kept.id == id; });
+    ++m_revision;
     compare();
 }
 

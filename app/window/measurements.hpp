@@ -18,6 +18,15 @@
 
 namespace placewright {
 
+/// A measured run as a workspace keeps it.
+struct KeptMeasurement {
+    QString name;
+    QString file;                            ///< trace that it was read from; empty: none
+    std::shared_ptr<const Problem> problem;  ///< of the ids in `run`
+    std::shared_ptr<const MeasuredRun> run;
+    bool saved = false;  ///< in another file than the one that it was read from
+};
+
 /// Holds the measured runs of one network: reads them from traces, carries them to other machines and options
 /// by the names of ops and devices, and compares them with the simulation on screen. Lives on the window's
 /// thread; what takes long runs in the background.
@@ -37,8 +46,15 @@ public:
     void open(const QStringList& files, std::shared_ptr<const Problem> problem, Placement placement);
     /// Adds a run of the problem.
     void add(std::shared_ptr<const Problem> problem, MeasuredRun run);
+    /// Adds the runs of a workspace.
+    void restore(std::vector<KeptMeasurement> runs);
     /// Removes a run; 0: all.
     void remove(int id);
+
+    /// All runs, also those that have no op of the present problem.
+    std::vector<KeptMeasurement> all() const;
+    /// Changes whenever runs are added or removed.
+    quint64 revision() const { return m_revision; }
 
     /// The runs that have ops of the present problem, compared with the latest simulation; may lag behind it
     /// briefly. Null if there are none.
@@ -49,6 +65,7 @@ public:
     std::pair<std::shared_ptr<const MeasuredRun>, std::shared_ptr<const Problem>> runOf(int id) const;
     /// Notes that a run has been written to a file.
     void setSaved(int id);
+    void setSaved(const MeasuredRun* run);
     /// Number of runs that are in no file.
     std::size_t unsaved() const;
     /// Whether any file is being read.
@@ -69,15 +86,11 @@ Q_SIGNALS:
     void settled();  ///< some work ended; isBusy() may have changed
 
 private:
-    struct Kept {
+    struct Kept : KeptMeasurement {
         int id = 0;
-        QString name, file;
-        std::shared_ptr<const Problem> problem;  ///< of the ids in `run`
-        std::shared_ptr<const MeasuredRun> run;
         std::shared_ptr<const Problem> shownFor;  ///< problem of `shown`; null before the first comparison
         SimulationOptions shownWith;              ///< with which its placement was simulated
-        NamedRun shown{};    ///< the run in the terms of `shownFor`; null if it has no op
-        bool saved = false;  ///< in another file than the one that it was read from
+        NamedRun shown{};  ///< the run in the terms of `shownFor`; null if it has no op
     };
     struct ReadTraces;
     struct Compared;
@@ -90,6 +103,7 @@ private:
 
     std::vector<Kept> m_kept;
     int m_nextId = 1;
+    quint64 m_revision = 0;
     QStringList m_reading;  ///< while m_readLane is busy
     std::shared_ptr<const TimelineData> m_simulated;
     SimulationOptions m_options;  ///< of m_simulated

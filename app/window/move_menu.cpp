@@ -8,20 +8,8 @@
 #include "widgets/palette.hpp"
 
 namespace placewright {
-namespace {
-
-constexpr int kSwatch = 12;  // pixels
-
-}  // namespace
-
 QString menuText(QString name) {
     return name.replace(QLatin1Char('&'), QLatin1String("&&"));
-}
-
-QIcon swatchOf(const Machine& machine, DeviceId device) {
-    QPixmap pixmap(kSwatch, kSwatch);
-    pixmap.fill(deviceColor(machine, device));
-    return pixmap;
 }
 
 MoveMenu::MoveMenu(Document* document, QMenu* menu) : QObject(menu), m_document(document), m_menu(menu) {
@@ -38,9 +26,9 @@ void MoveMenu::fill() {
     const Machine& machine = *m_document->problem()->machine;
     const bool any = !m_document->selection().empty();
     for (DeviceId device = 0; device < machine.devices().size(); ++device) {
-        QAction* action =
-            m_menu->addAction(swatchOf(machine, device), menuText(toQString(machine.device(device).name)),
-                              this, [this, device] { Q_EMIT moveRequested(device); });
+        QAction* action = m_menu->addAction(deviceIcon(machine, device, m_menu->devicePixelRatioF()),
+                                            menuText(toQString(machine.device(device).name)), this,
+                                            [this, device] { Q_EMIT moveRequested(device); });
         action->setIconVisibleInMenu(true);
         action->setEnabled(any);
     }

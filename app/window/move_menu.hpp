@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <QIcon>
 #include <QObject>
 
 #include "app/window/document.hpp"
@@ -12,8 +11,6 @@ namespace placewright {
 
 /// A device's name in a menu, in which "&" would mark a key.
 QString menuText(QString name);
-/// A square in the colour of the device.
-QIcon swatchOf(const Machine& machine, DeviceId device);
 
 /// Lists the devices in a menu, each with what moving the selected ops there would give.
 class MoveMenu : public QObject {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QAction>
 #include <QApplication>
@@ -10,7 +11,7 @@
 #include <QEvent>
 #include <QMainWindow>
 #include <QScrollArea>
-#include <QTimer>
+#include <QTabBar>
 
 #include "app/window/settings.hpp"
 #include "widgets/icons.hpp"
@@ -36,7 +37,7 @@ constexpr PanelIcon kIcons[]{{"devicesDock", "cpu"},
                              {"cdfDock", "chart-spline"},
                              {"opsDock", "table"},
                              {"measuredDock", "timer"},
-                             {"machineDock", "hard-drive"}};
+                             {"historyDock", "history"}};
 
 /// Alt+1 to Alt+9, Alt+0, then Ctrl+Alt+1 to Ctrl+Alt+9; none after that.
 QKeySequence keyOfPanel(qsizetype index) {
@@ -55,6 +56,8 @@ Panels::Panels(QMainWindow* window) : QObject(window), m_window(window) {
     // height, because their tables and texts are long.
     window->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    m_settling.setSingleShot(true);
+    connect(&m_settling, &QTimer::timeout, this, &Panels::settleHeights);
 }
 
 QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* widget,
@@ -65,9 +68,19 @@ QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* wid
     // Panels behind other tabs must not keep the window from shrinking.
     if (area == Qt::RightDockWidgetArea) widget->setMinimumHeight(4 * m_window->fontMetrics().lineSpacing());
     m_window->addDockWidget(area, dock);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        if (visible) {
+            m_front.insert(dock);
+        } else {
+            m_front.remove(dock);
+            m_wantedHeights.remove(dock);
+        }
+        m_settling.start();
+    });
     auto* go = new QAction(title, this);
     go->setShortcut(keyOfPanel(m_docks.size()));
-    go->setToolTip(tr("Bring the panel to the front and give it the keys; once more: back to the graph"));
+    go->setToolTip(
+        tr("Bring the panel to the front with the keyboard in it; press again to return to the graph"));
     for (const PanelIcon& icon : kIcons) {
         if (name == QLatin1String(icon.panel)) go->setIcon(lineIcon(QLatin1String(icon.icon)));
     }
@@ -92,7 +105,13 @@ void Panels::setDefault() {
     m_default = m_window->saveState();
 }
 
+void Panels::restore(const QByteArray& layout) {
+    m_sizesWait = false;
+    m_window->restoreState(layout);
+}
+
 void Panels::restoreDefault() {
+    m_loans.clear();
     m_window->restoreState(m_default);
     setSizes();
 }
@@ -108,13 +127,14 @@ void Panels::setSizes() {
     constexpr int kTimelineMost = 420;
     m_timelineShare = std::min({height * 0.31, std::max(300.0, height * 0.28), 1.0 * kTimelineMost}) / height;
     fitTimeline();
-    // All devices and their channels, if that leaves room for what is said about the selected op.
-    constexpr int kSelectionLeast = 100;
+    // All devices and their channels, if that leaves room for what is said about the selected op: what it is,
+    // when it runs and what it waits for.
     const int title = m_devices->height() - m_devices->widget()->height();
     const int column = m_devices->height() + m_selection->height();
+    const int selectionLeast = std::clamp(column / 3, 100, 11 * m_window->fontMetrics().lineSpacing());
     const auto* area = qobject_cast<const QScrollArea*>(m_devices->widget());
     const int wanted = title + (area != nullptr ? area->widget() : m_devices->widget())->sizeHint().height();
-    const int devices = std::clamp(wanted, 1, std::max(column / 2, column - kSelectionLeast) + 1);
+    const int devices = std::clamp(wanted, 1, std::max(column / 2, column - selectionLeast) + 1);
     m_window->resizeDocks({m_devices, m_selection}, {devices, std::max(1, column - devices)}, Qt::Vertical);
     m_window->resizeDocks({m_runs, m_curve}, {height * 9 / 20, height * 11 / 20}, Qt::Vertical);
 }
@@ -147,7 +167,10 @@ void Panels::show(bool show) {
         // Now, and when the docks have been laid out and filled.
         if (!settings::layout.isStored()) {
             setSizes();
-            QTimer::singleShot(0, this, &Panels::setSizes);
+            m_sizesWait = true;
+            QTimer::singleShot(0, this, [this] {
+                if (std::exchange(m_sizesWait, false)) setSizes();
+            });
         }
         QTimer::singleShot(0, this, &Panels::noteTimelineShare);
     } else {
@@ -185,8 +208,72 @@ void Panels::raise(QWidget* widget) {
 
 void Panels::heighten(QWidget* widget, int least) {
     for (QDockWidget* dock : std::as_const(m_docks)) {
-        if (dock->widget() == widget && !dock->isFloating() && dock->height() < least)
-            m_window->resizeDocks({dock}, {least}, Qt::Vertical);
+        if (dock->widget() == widget) m_wantedHeights[dock] = least;
+    }
+    m_settling.start();
+}
+
+QDockWidget* Panels::frontOf(const QList<QDockWidget*>& tabs) const {
+    const auto front = std::ranges::find_if(
+        tabs, [this](QDockWidget* dock) { return m_front.contains(dock) && !dock->isFloating(); });
+    return front == tabs.end() ? nullptr : *front;
+}
+
+/// The highest of the panels in front above and below another one.
+QDockWidget* Panels::neighbourOf(QDockWidget* dock) const {
+    QDockWidget* highest = nullptr;
+    for (QDockWidget* other : m_front) {
+        const bool beside = other == dock || other->isFloating() ||
+                            m_window->dockWidgetArea(other) != m_window->dockWidgetArea(dock) ||
+                            other->geometry().right() < dock->geometry().left() ||
+                            other->geometry().left() > dock->geometry().right();
+        if (!beside && (highest == nullptr || other->height() > highest->height())) highest = other;
+    }
+    return highest;
+}
+
+/// Called when all panels have changed that change with a click on a tab.
+void Panels::settleHeights() {
+    if (!m_shown || !m_window->isVisible()) return;
+    // Qt sets the heights of panels with their tabs, and shares out what does not add up.
+    const auto whole = [this](const QDockWidget* dock) {
+        for (const QTabBar* tabs : m_window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+            if (tabs->isVisible() && tabs->geometry().left() == dock->geometry().left() &&
+                std::abs(tabs->geometry().top() - dock->geometry().bottom()) <= 2)
+                return dock->height() + tabs->height();
+        }
+        return dock->height();
+    };
+    const auto give = [&](QDockWidget* to, QDockWidget* from, int pixels) {
+        m_window->resizeDocks({to, from}, {whole(to) + pixels, whole(from) - pixels}, Qt::Vertical);
+    };
+    for (auto loan = m_loans.begin(); loan != m_loans.end();) {
+        QDockWidget *const borrower = frontOf(loan->borrower), *const lender = frontOf(loan->lender);
+        if (borrower != nullptr && m_wantedHeights.contains(borrower)) {
+            ++loan;
+            continue;
+        }
+        constexpr int kRounding = 3;
+        const bool untouched =
+            borrower != nullptr && (std::abs(borrower->height() - loan->height) <= kRounding ||
+                                    m_window->height() != loan->windowHeight);
+        if (untouched && lender != nullptr) give(lender, borrower, loan->lent);
+        loan = m_loans.erase(loan);
+    }
+    for (auto wanted = m_wantedHeights.cbegin(); wanted != m_wantedHeights.cend(); ++wanted) {
+        QDockWidget* const dock = wanted.key();
+        if (!m_front.contains(dock) || dock->isFloating() ||
+            std::ranges::any_of(m_loans, [&](const Loan& loan) { return loan.borrower.contains(dock); }))
+            continue;
+        QDockWidget* const neighbour = neighbourOf(dock);
+        if (neighbour == nullptr) continue;
+        constexpr int kLeast = 160;  // that a neighbour keeps
+        const int lent = std::min(wanted.value() - dock->height(), neighbour->height() - kLeast);
+        if (lent <= 0) continue;
+        m_loans.push_back({m_window->tabifiedDockWidgets(dock) << dock,
+                           m_window->tabifiedDockWidgets(neighbour) << neighbour, lent, dock->height() + lent,
+                           m_window->height()});
+        give(dock, neighbour, lent);
     }
 }
 

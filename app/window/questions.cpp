@@ -95,7 +95,8 @@ QString figureOf(const Score& score, const Objective& objective) {
 
 /// Returns the question whether to save the best placement of the comparison.
 QString questionOf(const CompareWindow::Found& compared, const Document& document) {
-    return QuestionsText::tr("Save the best placement found for %1 (%2, by %3 of the comparison)?")
+    return QuestionsText::tr(
+               "Save your work on %1? The best placement is not saved (%2, by %3 of the comparison).")
         .arg(toQString(document.problem()->graph->name()),
              figureOf(compared.score, *document.job().objective), compared.by);
 }
@@ -107,14 +108,14 @@ QString questionOf(int unsaved, const Document& document) {
     const auto run = std::ranges::find(document.runs(), unsaved, [](const auto& of) { return of->id(); });
     if (run != document.runs().end()) {
         const QString figure = figureOf((*run)->progress().best, *(*run)->job().objective);
-        return QuestionsText::tr("Save the best placement found for %1 (%2, by %3 on %4)?")
+        return QuestionsText::tr("Save your work on %1? The best placement is not saved (%2, by %3 on %4).")
             .arg(network, figure, runTitle(**run), toQString((*run)->job().machine->name()));
     }
     const Assessment* assessment = document.assessment();
     // "77.6 ms" is taken for the step time; any other objective is named.
     const Objective& measure = *document.job().objective;
     const QString objective = objectiveName(measure);
-    return QuestionsText::tr("Save the placement of %1 (%2)?")
+    return QuestionsText::tr("Save your work on %1 (%2)?")
         .arg(network, assessment == nullptr ? QuestionsText::tr("not simulated yet")
                       : assessment->is_defined()
                           ? (measure.is_step_time() ? secondsText(assessment->score.value_s)

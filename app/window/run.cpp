@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/algorithms.hpp"
+#include "core/job/bound_tightening.hpp"
 #include "core/job/saved_search.hpp"
 #include "core/search/headroom.hpp"
 #include "core/search/parts/proposals.hpp"
@@ -61,12 +62,21 @@ void ScoreRecord::append(std::span<const RecordedScore> scores) {
     m_added.insert(m_added.end(), scores.begin(), scores.end());
 }
 
-std::vector<RecordedScore> ScoreRecord::scores() const {
-    std::vector<RecordedScore> all;
-    if (m_known) all = *m_known;
+std::size_t ScoreRecord::size() const {
     const std::scoped_lock lock(m_mutex);
-    all.insert(all.end(), m_added.begin(), m_added.end());
-    return all;
+    return (m_known ? m_known->size() : 0) + m_added.size();
+}
+
+std::vector<RecordedScore> ScoreRecord::scores(std::size_t most) const {
+    std::vector<RecordedScore> first;
+    const auto add = [&](const std::vector<RecordedScore>& scores) {
+        const std::size_t count = std::min(scores.size(), most - first.size());
+        first.insert(first.end(), scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    if (m_known) add(*m_known);
+    const std::scoped_lock lock(m_mutex);
+    add(m_added);
+    return first;
 }
 
 Run::Run(int id, Job job, RunRequest request, QObject* parent)
@@ -96,7 +106,10 @@ Run::~Run() {
 void Run::start(double start_s) {
     m_start_s = start_s;
     try {
-        m_thread = std::thread([this] { search(m_stop.get_token()); });
+        m_thread = std::thread([this] {
+            give_way();
+            search(m_stop.get_token());
+        });
     } catch (const std::system_error& error) {
         Update last;
         last.end = State::failed;

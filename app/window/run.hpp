@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,8 +42,9 @@ public:
     explicit ScoreRecord(std::shared_ptr<const std::vector<RecordedScore>> known)
         : m_known(std::move(known)) {}
     void append(std::span<const RecordedScore> scores);
-    /// All of them. O(scores).
-    std::vector<RecordedScore> scores() const;
+    std::size_t size() const;
+    /// The first of them, at most so many. O(scores).
+    std::vector<RecordedScore> scores(std::size_t most = SIZE_MAX) const;
 
 private:
     const std::shared_ptr<const std::vector<RecordedScore>> m_known;

@@ -11,6 +11,16 @@
 
 namespace placewright {
 
+void settings::reset() {
+    const QStringList kept{QLatin1String(openFolder.key),   QLatin1String(exportFolder.key),
+                           QLatin1String(policyFolder.key), QLatin1String(experimentFolder.key),
+                           QLatin1String(recentFiles.key),  QLatin1String(geometry.key)};
+    QSettings stored;
+    for (const QString& key : stored.allKeys()) {
+        if (!kept.contains(key)) stored.remove(key);
+    }
+}
+
 QString fileBesideSettings(const QString& name) {
     return QFileInfo(QSettings().fileName()).absolutePath() + QLatin1Char('/') + name;
 }

@@ -49,6 +49,7 @@ inline const Setting<int> comparedEvaluations{"comparedEvaluations", 20'000};  /
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};       ///< the number of a GraphDirection
 inline const Setting<int> graphColors{"graphColors", 0};             ///< the number of a ColorBy
+inline const Setting<bool> wheelScrolls{"wheelScrolls", false};      ///< moves the graph, does not zoom
 inline const Setting<int> theme{"theme", 0};                         ///< the number of a Theme
 inline const Setting<QStringList> recentCommands{"recentCommands"};  ///< their ids, the latest first
 inline const Setting<int> benchmarkSteps{"benchmarkSteps", 10};
@@ -58,6 +59,9 @@ inline const Setting<bool> throttles{"throttleTransfers", false};
 inline const Setting<QString> profileFile{"profileFile"};  ///< archive of measured times, as last chosen
 inline const Setting<bool> reopenLast{"reopenLastSession", false};
 inline const Setting<bool> tightenBound{"tightenBound", true};
+
+/// Forgets all but recent files, folders and the place of the window.
+void reset();
 
 }  // namespace settings
 

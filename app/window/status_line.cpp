@@ -256,16 +256,8 @@ void StatusLine::showFigure() {
             tr("; the real step time is within this interval in 8 of 10 cases, from what was measured on "
                "real devices");
     }
+    if (const auto before = m_document->valueBefore()) now = beforeAndNowText(*before, now_s, now);
     QString status = tr("%1 %2").arg(name, now);
-    if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
-        const double change = now_s / *before - 1;
-        // Times that read the same did not change for the reader.
-        if (secondsText(*before) != secondsText(now_s))
-            status = tr("%1 %2 → %3 (%4%5 %)")
-                         .arg(name, secondsText(*before), now,
-                              change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                         .arg(std::abs(change) * 100, 0, 'f', std::abs(change) < 5e-4 ? 2 : 1);
-    }
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
     status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);

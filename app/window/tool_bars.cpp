@@ -35,6 +35,7 @@ constexpr int kEditedRole = Qt::UserRole + 1;  ///< of the entry of an edited ma
 // Widths of what changes its text, in letters: nothing moves, and one row of a window of 1280 pixels holds
 // all.
 constexpr int kAroundIcon = 8, kSeedLetters = 10;
+constexpr int kSpare = 16;  ///< pixels
 constexpr int kMachineLetters = 15, kSimulationLetters = 14, kAlgorithmLetters = 15;
 
 /// Shows its text in a width that does not depend on it; text() is the whole.
@@ -313,19 +314,22 @@ void ToolBars::fitRows() {
         m_bar->layout()->invalidate();
         m_searchBar->layout()->invalidate();
     };
-    const auto fits = [this] {
-        return m_bar->sizeHint().width() + m_searchBar->sizeHint().width() <= m_window->width();
+    const auto spare = [this] {
+        return m_window->width() - m_bar->sizeHint().width() - m_searchBar->sizeHint().width();
     };
     hideTexts(0);
-    for (std::size_t count = 1; count <= m_shrinking.size() && !fits(); ++count) hideTexts(count);
-    const bool apart = !fits();
+    std::size_t hidden = 0;
+    while (hidden < m_shrinking.size() && spare() < 0) hideTexts(++hidden);
+    // Two rows become one only with room to spare, or they would flip while the border is dragged slowly.
+    const bool isApart = m_window->toolBarBreak(m_searchBar);
+    const bool apart = spare() < (isApart && hidden == m_shrinking.size() ? kSpare : 0);
     if (apart) {
         hideTexts(0);
         if (std::max(m_bar->sizeHint().width(), m_searchBar->sizeHint().width()) > m_window->width())
             hideTexts(m_shrinking.size());
     }
-    if (apart && !m_window->toolBarBreak(m_searchBar)) m_window->insertToolBarBreak(m_searchBar);
-    if (!apart && m_window->toolBarBreak(m_searchBar)) m_window->removeToolBarBreak(m_searchBar);
+    if (apart && !isApart) m_window->insertToolBarBreak(m_searchBar);
+    if (!apart && isApart) m_window->removeToolBarBreak(m_searchBar);
 }
 
 void ToolBars::showOptions() {

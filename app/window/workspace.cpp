@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +22,7 @@
 namespace placewright {
 namespace {
 
+constexpr std::size_t kMostScores = 1'000'000;
 constexpr auto kGroupingAsked = "grouping_asked";
 constexpr auto kRoomToTheRight = "graph_to_the_right", kRoomAspect = "graph_aspect";
 
@@ -40,13 +42,21 @@ public:
         OptionValues options = option_values(scenario->options);
         options[kGroupingAsked] = scenario->groupingAsked;
         m_known.push_back(scenario.get());
+        const Scenario& base = scenario->whatIf ? *scenario->whatIf->base : *scenario;
         // Beside the settings, the file of an edited machine is on this computer alone.
-        const bool isEdited = !scenario->editedFrom.isEmpty();
-        m_workspace.scenarios.push_back(
-            {(isEdited ? scenario->editedFrom : scenario->machineFile).toStdString(),
-             isEdited ? machine_json(*scenario->job.machine) : std::string(), std::move(options),
-             scenario->fingerprint});
+        const bool isEdited = !base.editedFrom.isEmpty();
+        m_workspace.scenarios.push_back({(isEdited ? base.editedFrom : base.machineFile).toStdString(),
+                                         isEdited ? machine_json(*base.job.machine) : std::string(),
+                                         std::move(options), scenario->fingerprint,
+                                         scenario->whatIf ? scenario->whatIf->factors : WhatIf()});
         return m_known.size() - 1;
+    }
+    /// Of a scenario that is in the table; nothing if there is none of this problem.
+    std::optional<std::size_t> indexOf(const std::shared_ptr<const Problem>& problem) const {
+        const auto found = std::ranges::find(m_known, problem,
+                                             [](const Scenario* scenario) { return scenario->job.problem; });
+        if (found == m_known.end()) return {};
+        return static_cast<std::size_t>(found - m_known.begin());
     }
 
 private:
@@ -71,7 +81,7 @@ std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspac
                                           : storeEdited(machine_from_json(file.toStdString(), from.edited));
     Scenario open;
     if (first) {
-        open = *first;
+        open = first->whatIf ? *first->whatIf->base : *first;
         if (request.machine == open.machineFile) request.machine.clear();
     } else {
         open.groupingAsked = true;  // the grouping is that of the options
@@ -89,7 +99,39 @@ std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspac
         next = *read(request, open, stop).scenario;
     next.groupingAsked = asked;
     next.editedFrom = from.edited.empty() ? QString() : QString::fromStdString(from.machine);
-    return std::make_shared<const Scenario>(std::move(next));
+    auto base = std::make_shared<const Scenario>(std::move(next));
+    if (from.factors.is_none()) return base;
+    const Machine& machine = *base->job.machine;
+    const auto areOf = [](const std::vector<double>& factors, std::size_t count) {
+        return factors.empty() || factors.size() == count;
+    };
+    if (!areOf(from.factors.bandwidth, machine.channels().size()) ||
+        !areOf(from.factors.memory, machine.devices().size()) ||
+        !areOf(from.factors.speed, machine.devices().size()))
+        throw InputError(file.toStdString(), "scenarios",
+                         "must have one factor for each device and link of " + machine.name());
+    auto scenario = withFactors(base, std::make_shared<const Machine>(what_if(machine, from.factors)),
+                                from.factors, base->job.single_device)
+                        .scenario;
+    storeEdited(*scenario);
+    return scenario;
+}
+
+/// Throws InputError if the trace of a measured run is not one of the problem.
+void checkMeasured(const MeasuredRun& run, const Problem& problem, const QString& file) {
+    const std::size_t channels = problem.machine->channels().size();
+    const auto isRight = [&](const Span& span) {
+        if (span.op >= problem.graph->size()) return false;
+        if (span.kind == Span::Kind::op) return span.resource < problem.devices;
+        return span.resource < channels && span.from < problem.devices && span.to < problem.devices;
+    };
+    if (!std::ranges::all_of(run.trace.spans, isRight) ||
+        !std::ranges::all_of(run.trace.memory,
+                             [&](const MemorySample& sample) { return sample.device < problem.devices; }) ||
+        !(run.peak_bytes.empty() || run.peak_bytes.size() == problem.devices))
+        throw InputError(file.toStdString(), "measured",
+                         "names an op, device or link that the network or machine does not have");
+    if (!run.placement.empty()) check_placement(problem, run.placement);
 }
 
 /// The placement by names; groups that the file does not know are on the one device that is best.
@@ -130,6 +172,12 @@ RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_pt
     if (run.progress.archive) {
         for (const auto& elite : run.progress.archive->elites) check_placement(problem, *elite.placement);
     }
+    if (const auto& distribution = run.progress.distribution) {
+        if (distribution->devices.back() >= problem.devices ||
+            distribution->probability.size() != problem.groups * distribution->devices.size())
+            throw InputError(file.toStdString(), "runs",
+                             "has a distribution of other groups or devices than " + problem.graph->name());
+    }
     RestoredWorkspace::RestoredRun restored;
     restored.id = run.id;
     restored.scenario = std::move(scenario);
@@ -160,6 +208,19 @@ RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_pt
 
 }  // namespace
 
+std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::size_t most) {
+    std::vector<std::size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t run) { return scores[run]; });
+    std::vector<std::size_t> shares(scores.size());
+    std::size_t runs = scores.size();
+    for (const std::size_t run : order) {
+        shares[run] = std::min(scores[run], most / runs--);
+        most -= shares[run];
+    }
+    return shares;
+}
+
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
     Workspace workspace;
     ScenarioTable scenarios(workspace);
@@ -180,6 +241,9 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
                             *snapshot.pinned->simulated->placement, snapshot.pinned->name.toStdString()};
     for (const auto& [scenario, placement, score_s] : snapshot.kept)
         workspace.kept.push_back({scenarios.index(scenario), placement, score_s});
+    std::vector<std::size_t> scores;
+    for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) scores.push_back(of.scores->size());
+    const std::vector<std::size_t> shares = sharesOf(scores, kMostScores);
     for (const WorkspaceSnapshot::SavedRun& of : snapshot.runs) {
         Workspace::Run& run = workspace.runs.emplace_back();
         const RunRequest& request = of.request;
@@ -198,8 +262,25 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
         run.hidden = of.hidden;
         run.exhausted = of.past.exhausted;
         run.sketch = of.past.sketch;
-        run.scores = of.scores->scores();
+        run.scores = of.scores->scores(shares[workspace.runs.size() - 1]);
     }
+    for (const KeptMeasurement& of : snapshot.measured) {
+        auto scenario = scenarios.indexOf(of.problem);
+        MeasuredRun run = *of.run;
+        if (!scenario) {
+            // Its machine or options are those of nothing else in the file.
+            auto now = carried_run(run, *of.problem, problem);
+            if (!now) continue;
+            run = *std::move(now);
+            scenario = 0;
+        }
+        run.trace.started_by.clear();
+        run.trace.issues.clear();
+        workspace.measured.push_back(
+            {of.name.toStdString(), of.file.toStdString(), of.saved, *scenario, std::move(run)});
+    }
+    workspace.benchmarks = snapshot.benchmarks;
+    workspace.learned = snapshot.learned;
     for (const OpId op : snapshot.selection) workspace.selection.push_back(problem.graph->op(op).name);
     workspace.has_modules = snapshot.closed.has_value();
     if (snapshot.closed) workspace.closed_modules.assign(snapshot.closed->begin(), snapshot.closed->end());
@@ -224,7 +305,7 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
         if (!result.scenario) result.scenario = scenario;
         scenarios.push_back(scenario && scenario->fingerprint == from.fingerprint ? scenario : nullptr);
     }
-    std::size_t missing = 0, dropped = 0;
+    std::size_t missing = 0, dropped = 0, unmeasured = 0;
     result.placement = placementFrom(workspace, *result.scenario, missing);
     if (missing > 0)
         result.notes << WorkspaceText::tr(
@@ -253,6 +334,17 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                 ++dropped;
             }
         }
+        for (const Workspace::Measured& each : workspace.measured) {
+            const auto& scenario = scenarios[each.scenario];
+            if (!scenario) {
+                ++unmeasured;
+                continue;
+            }
+            checkMeasured(each.run, *scenario->job.problem, file);
+            result.measured.push_back({QString::fromStdString(each.name), QString::fromStdString(each.file),
+                                       scenario->job.problem, std::make_shared<const MeasuredRun>(each.run),
+                                       each.saved});
+        }
         if (const auto& pinned = workspace.pinned) {
             const auto& scenario = scenarios[pinned->scenario];
             if (scenario) {
@@ -273,7 +365,13 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                             "%1 left out: the network or machine file has changed or is missing.")
                             .arg(dropped == 1 ? WorkspaceText::tr("1 run was")
                                               : WorkspaceText::tr("%L1 runs were").arg(dropped));
-    if (missing > 0 || dropped > 0) result.about.isIncomplete = true;
+    if (unmeasured > 0)
+        result.notes << WorkspaceText::tr(
+                            "%1 left out: the network or machine file has changed or is missing.")
+                            .arg(unmeasured == 1
+                                     ? WorkspaceText::tr("1 measured run was")
+                                     : WorkspaceText::tr("%L1 measured runs were").arg(unmeasured));
+    if (missing > 0 || dropped > 0 || unmeasured > 0) result.about.isIncomplete = true;
     for (const std::string& name : workspace.selection) {
         if (const auto op = result.scenario->job.problem->graph->find(name)) result.selection.push_back(*op);
     }
@@ -281,6 +379,8 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
     if (workspace.has_modules)
         result.closed.emplace(workspace.closed_modules.begin(), workspace.closed_modules.end());
     result.followedRun = workspace.followed_run;
+    result.benchmarks = workspace.benchmarks;
+    result.about.learned = workspace.learned;
     result.about.view = workspace.view;
     result.room = roomFrom(result.about.view);
     return result;

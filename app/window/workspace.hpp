@@ -13,6 +13,7 @@
 #include <QStringList>
 
 #include "app/window/kept_placements.hpp"
+#include "app/window/measurements.hpp"
 #include "app/window/run.hpp"
 #include "app/window/scenario.hpp"
 #include "core/io/state/workspace_file.hpp"
@@ -49,6 +50,9 @@ struct WorkspaceSnapshot {
     std::optional<ClosedScopes> closed;
     LayoutRoom room;
     std::optional<PinnedSide> pinned;
+    std::vector<KeptMeasurement> measured;
+    int benchmarks = 0;
+    std::optional<Workspace::Learned> learned;
     OptionValues view;
     bool closedBySystem = false;
     /// Number of runs and kept placements that are of another version of the network, so that no file has
@@ -56,13 +60,26 @@ struct WorkspaceSnapshot {
     std::size_t leftOut = 0;
 };
 
-/// Returns the content of a file. O(ops + scores).
+/// A value of what only the window understands; null if there is none of this type.
+template <class Value>
+const Value* valueOf(const OptionValues& values, const char* name) {
+    const auto found = values.find(name);
+    return found != values.end() ? std::get_if<Value>(&found->second) : nullptr;
+}
+
+/// How many scores each of some runs may keep, so that all together keep at most `most`: a run with few
+/// scores keeps them all.
+std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::size_t most);
+
+/// Returns the content of a file. Of the scores of all runs together it has at most a million (90 MB); a
+/// resumed search simulates the later ones again. O(ops + scores).
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
 
 /// What a workspace file says of other things than the document.
 struct OpenedWorkspace {
     OptionValues view;
     std::optional<PinnedSide> pinned;
+    std::optional<Workspace::Learned> learned;
     bool isIncomplete = false;  ///< something of the file could not be used
 };
 
@@ -81,6 +98,8 @@ struct RestoredWorkspace {
     int shownRun = 0, followedRun = 0;
     std::vector<RestoredRun> runs;
     std::vector<KeptPlacements::Kept> kept;
+    std::vector<KeptMeasurement> measured;
+    int benchmarks = 0;
     OpList selection;
     std::optional<ClosedScopes> closed;
     std::optional<LayoutRoom> room;

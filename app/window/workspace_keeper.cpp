@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
+#include <QElapsedTimer>
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QLocale>
@@ -24,6 +26,12 @@ namespace placewright {
 namespace {
 
 constexpr int kAutosaveMs = 20'000;
+/// Writing the session takes at most one part in so many of the time.
+constexpr qint64 kWritesOneIn = 20;
+/// Time that the end of a session may take of the window's thread.
+constexpr int kQuickMs = 60;
+/// Time until the first autosave after a search has begun.
+constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
 
@@ -32,14 +40,12 @@ const auto kLast = QStringLiteral("last.placewright");
 const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out";
 
 QString textOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    const auto* text = found != values.end() ? std::get_if<std::string>(&found->second) : nullptr;
+    const auto* text = valueOf<std::string>(values, name);
     return text != nullptr ? toQString(*text) : QString();
 }
 
 bool truthOf(const OptionValues& values, const char* name) {
-    const auto found = values.find(name);
-    const bool* truth = found != values.end() ? std::get_if<bool>(&found->second) : nullptr;
+    const bool* truth = valueOf<bool>(values, name);
     return truth != nullptr && *truth;
 }
 
@@ -72,8 +78,8 @@ QString keptCopy(const QString& file) {
     const QString copy = nameOfKept(file);
     if (!QFile::copy(file, copy))
         throw std::runtime_error(
-            WorkspaceKeeper::tr("%1 was not written: what it has that could not be opened "
-                                "cannot be copied to %2")
+            WorkspaceKeeper::tr("%1 was not written: it holds runs that could not be opened, "
+                                "and no copy could be made at %2")
                 .arg(file, copy)
                 .toStdString());
     return copy;
@@ -91,8 +97,17 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
     : QObject(window), m_document(document), m_offers(offers), m_window(window), m_view(std::move(view)) {
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &WorkspaceKeeper::note);
     connect(document, &Document::runsChanged, this, [this] {
+        const std::size_t runs = m_document->runs().size();
+        if (runs > std::exchange(m_runCount, runs)) {
+            // The first seconds of a search find most: they are kept soon.
+            m_soonMs = kFirstSaveMs;
+            m_autosave.stop();
+        }
         if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) return note();
         noteView();
+    });
+    connect(document, &Document::measuredChanged, this, [this] {
+        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
     });
     connect(document, &Document::selectionChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::sceneChanged, this, &WorkspaceKeeper::noteView);
@@ -100,21 +115,25 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWind
         watch();
         // Another network: its work begins.
         if (m_document->undoStack()->count() > 0 || !m_document->runs().empty()) return;
+        ++m_work;
         m_file.clear();
         m_fileLeftOut = m_sessionLeftOut = {};
         m_runsNoted = runsSignature();
         setModified(false);
     });
     connect(document, &Document::workspaceOpened, this, &WorkspaceKeeper::opened);
+    m_soonMs = kFirstSaveMs;
     m_autosave.setSingleShot(true);
     connect(&m_autosave, &QTimer::timeout, this, &WorkspaceKeeper::writeSession);
     m_settled.setSingleShot(true);
     m_settled.setInterval(kFileSettlesMs);
     connect(&m_watcher, &QFileSystemWatcher::fileChanged, this, [this](const QString& file) {
-        m_changed = file;
+        m_changed.insert(file);
         m_settled.start();
     });
-    connect(&m_settled, &QTimer::timeout, this, [this] { offerReload(m_changed); });
+    connect(&m_settled, &QTimer::timeout, this, [this] {
+        for (const QString& file : std::exchange(m_changed, {})) offerReload(file);
+    });
 }
 
 WorkspaceKeeper::~WorkspaceKeeper() {
@@ -140,11 +159,13 @@ void WorkspaceKeeper::note() {
 }
 
 void WorkspaceKeeper::noteView() {
-    if (m_document->isOpen() && !m_session.isEmpty() && !m_autosave.isActive()) m_autosave.start();
+    if (!m_document->isOpen() || m_session.isEmpty() || m_autosave.isActive()) return;
+    m_autosave.start(m_soonMs < m_autosaveMs ? std::min(m_autosave.interval(), m_soonMs)
+                                             : m_autosave.interval());
 }
 
 quint64 WorkspaceKeeper::runsSignature() const {
-    quint64 signature = 0;
+    quint64 signature = m_document->measuredRevision();
     for (const auto& run : m_document->runs()) {
         constexpr quint64 kPrime = 1'099'511'628'211;
         for (const quint64 value :
@@ -182,20 +203,24 @@ bool WorkspaceKeeper::write(const QString& file, bool waits) {
                        (m_fileLeftOut.inFile || now.leftOut > m_fileLeftOut.parts);
     m_background.run(
         m_saveLane,
-        [file, now = std::move(now), keeps](const std::stop_token&) {
+        [this, file, now = std::move(now), keeps](const std::stop_token& stop) {
+            // Of two that are asked for one after the other, the later one is written last, or alone.
+            const std::scoped_lock lock(m_writing);
+            if (stop.stop_requested()) return Written{now, 0, {}};
             Written result{now, scoreOf(now.scenario->job, now.placement), {}};
             if (keeps) result.kept = keptCopy(file);
             write_workspace(workspaceOf(now), file.toStdString());
             return result;
         },
-        [this, file, revision = m_revision, &written, waits](const Written& result) {
+        [this, file, revision = m_revision, work = m_work, &written, waits](const Written& result) {
+            if (waits) written = true;
+            if (work != m_work) return;  // something else was opened meanwhile
             m_document->keep(result.snapshot, result.score_s);
             m_file = QFileInfo(file).absoluteFilePath();
             m_fileLeftOut = {false, result.snapshot.leftOut};
             tellKept(result.kept);
             rememberFile(m_file);
             if (revision == m_revision) setModified(false);
-            if (waits) written = true;
             Q_EMIT saved(m_file);
         },
         [this](const QString& error) { Q_EMIT failed(error); });
@@ -221,7 +246,8 @@ void WorkspaceKeeper::startSession(bool reopens) {
     }
     bool known = false;
     const int interval = qEnvironmentVariableIntValue("PLACEWRIGHT_AUTOSAVE_MS", &known);
-    m_autosave.setInterval(known && interval > 0 ? interval : kAutosaveMs);
+    m_autosaveMs = known && interval > 0 ? interval : kAutosaveMs;
+    m_autosave.setInterval(m_autosaveMs);
     offerRecovery();
     const QString last = folder + QLatin1Char('/') + kLast;
     if (!reopens || !m_recovery.file.isEmpty() || !QFileInfo::exists(last)) return;
@@ -248,7 +274,7 @@ void WorkspaceKeeper::offerRecovery() {
                             .arg(sessionText(file)),
                         {{tr("Restore"), [this, file] { m_document->openWorkspace(file); }},
                          {tr("Discard"), [this, file] {
-                              if (!QFile::moveToTrash(file)) QFile::remove(file);
+                              if (!QFile::moveToTrash(file)) QFile::rename(file, nameOfKept(file));
                               offerRecovery();
                           }}});
         return;
@@ -265,24 +291,53 @@ void WorkspaceKeeper::writeSession() {
     now.closedBySystem = m_closedBySystem;
     const bool keeps = now.leftOut > m_sessionLeftOut.parts;
     const std::size_t leftOut = now.leftOut;
+    struct Written {
+        QString kept;
+        qint64 took_ms = 0;
+    };
     m_background.run(
         m_sessionLane,
         [file = m_session, now = std::move(now), keeps](const std::stop_token&) {
+            QElapsedTimer clock;
+            clock.start();
             const QString kept = keeps ? keptCopy(file) : QString();
             write_workspace(workspaceOf(now), file.toStdString());
-            return kept;
+            return Written{kept, clock.elapsed()};
         },
-        [this, leftOut](const QString& kept) {
+        [this, leftOut](const Written& written) {
             m_sessionFailed = false;
+            m_soonMs = std::min(2 * m_soonMs, m_autosaveMs);
             m_sessionLeftOut.parts = leftOut;
-            tellKept(kept);
+            m_autosave.setInterval(
+                static_cast<int>(std::max<qint64>(m_autosaveMs, kWritesOneIn * written.took_ms)));
+            tellKept(written.kept);
             leaveRecovered();
+            sessionWritten(true);
         },
         [this](const QString& error) {
-            if (!std::exchange(m_sessionFailed, true))
-                Q_EMIT failed(tr("The session is not kept until you save it: %1").arg(error));
-            m_autosave.start();
+            const bool isTold = std::exchange(m_sessionFailed, true);
+            if (!isTold) Q_EMIT failed(tr("The session is not kept until you save it: %1").arg(error));
+            if (!isEnding()) m_autosave.start();
+            sessionWritten(isTold);
         });
+}
+
+/// `ends`: nothing keeps a session that ends; false: its end has failed, which the user does not know yet.
+void WorkspaceKeeper::sessionWritten(bool ends) {
+    if (!isEnding()) return;
+    if (m_ending == Ending::late) {
+        m_ending = Ending::writes;
+        return writeSession();
+    }
+    const bool waits = std::exchange(m_endWaits, false);
+    m_ending = ends && waits ? Ending::done : Ending::no;
+    if (ends) leaveSession();
+    if (!waits) return;
+    if (ends) {
+        Q_EMIT ended();
+    } else {
+        Q_EMIT endFailed();
+    }
 }
 
 void WorkspaceKeeper::leaveRecovered() {
@@ -304,7 +359,7 @@ void WorkspaceKeeper::tellKept(const QString& file) {
     m_offers->offer(
         QStringLiteral("kept"),
         tr("Runs or placements could not be taken along: the network or machine file has changed. "
-           "They are kept in %1; open it when the file is as it was.")
+           "They are kept in %1; restore the old file, then open it.")
             .arg(file),
         {{tr("Close"), {}}});
 }
@@ -318,10 +373,25 @@ void WorkspaceKeeper::saveSession(bool closedBySystem) {
     m_background.finish();
 }
 
-void WorkspaceKeeper::endSession() {
-    if (m_session.isEmpty()) return;
-    saveSession();
-    m_autosave.stop();
+bool WorkspaceKeeper::endSession() {
+    if (m_session.isEmpty()) return true;
+    if (!isEnding()) {
+        m_autosave.stop();
+        if (!m_document->isOpen()) {
+            leaveSession();
+            return true;
+        }
+        const bool isWriting = m_sessionLane.busy();  // two must not write the file at once
+        m_ending = isWriting ? Ending::late : Ending::writes;
+        if (!isWriting) writeSession();
+    }
+    m_endWaits = false;
+    m_background.finishWithin(kQuickMs);
+    m_endWaits = isEnding();
+    return m_session.isEmpty();
+}
+
+void WorkspaceKeeper::leaveSession() {
     const QString last = sessionFolder() + QLatin1Char('/') + kLast;
     if (m_document->isOpen() && QFileInfo::exists(m_session)) {
         QFile::remove(last);
@@ -336,6 +406,7 @@ void WorkspaceKeeper::endSession() {
 void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened) {
     m_offers->withdraw(QStringLiteral("last"));
     m_view.show(opened);
+    ++m_work;
     m_fileLeftOut = m_sessionLeftOut = {};
     m_runsNoted = runsSignature();
     if (isSession(file)) {

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include <QFileSystemWatcher>
 #include <QLockFile>
 #include <QObject>
+#include <QSet>
 #include <QString>
 #include <QTimer>
 
@@ -51,8 +53,11 @@ public:
     /// Writes the session now; the next start offers it. Without effect before startSession().
     /// `closedBySystem`: says that the program was asked to terminate.
     void saveSession(bool closedBySystem = false);
-    /// The window closes: its session becomes the one that was closed last.
-    void endSession();
+    /// The window closes: its session becomes the one that was closed last. Returns whether it has; if not,
+    /// it is still being written, and ended() or endFailed() follows.
+    bool endSession();
+    bool isEnding() const { return m_ending == Ending::late || m_ending == Ending::writes; }
+    bool hasEnded() const { return m_ending == Ending::done; }
     /// The folder of sessions.
     static QString sessionFolder();
 
@@ -64,6 +69,9 @@ public Q_SLOTS:
 Q_SIGNALS:
     void failed(const QString& error);
     void saved(const QString& file);
+    void ended();
+    /// The session could not be written when it was to end, for the first time.
+    void endFailed();
 
 private:
     struct Recovery {
@@ -78,6 +86,8 @@ private:
     quint64 runsSignature() const;
     void setModified(bool modified);
     void writeSession();
+    void sessionWritten(bool written);
+    void leaveSession();
     void offerRecovery();
     void opened(const QString& file, const OpenedWorkspace& opened);
     /// The session that was restored is now in that of this window.
@@ -93,14 +103,21 @@ private:
     QString m_file;
     bool m_modified = false;
     quint64 m_revision = 0;   ///< counts changes
+    quint64 m_work = 0;       ///< counts networks and workspaces that were opened
     quint64 m_runsNoted = 0;  ///< signature of the runs when they were noted
 
     QString m_session;  ///< file of the session; empty before startSession()
     std::unique_ptr<QLockFile> m_lock;
     QTimer m_autosave;
+    int m_autosaveMs = 0;  ///< shortest time between a change and its autosave
+    /// `late`: what is being written began before.
+    enum class Ending { no, late, writes, done } m_ending = Ending::no;
+    bool m_endWaits = false;       ///< somebody waits for ended()
     bool m_sessionFailed = false;  ///< said already
-    Recovery m_recovery;           ///< the session that is offered, or was restored
-    QString m_recovered;           ///< file of the session that is on screen; empty: none
+    int m_soonMs = 0;              ///< time until the next autosave, if that is shorter than usual
+    std::size_t m_runCount = 0;
+    Recovery m_recovery;  ///< the session that is offered, or was restored
+    QString m_recovered;  ///< file of the session that is on screen; empty: none
     bool m_isRecoveredWhole = true;
     bool m_closedBySystem = false;
     /// What the files have that is not on screen: it is copied before they are written over.
@@ -112,8 +129,9 @@ private:
 
     QFileSystemWatcher m_watcher;
     QTimer m_settled;  ///< since a watched file has changed
-    QString m_changed;
+    QSet<QString> m_changed;
 
+    std::mutex m_writing;  ///< held while a workspace that the user saves is written
     Background::Lane m_saveLane, m_sessionLane;
     Background m_background{2};  ///< last: its destructor waits for the work in the lanes
 };

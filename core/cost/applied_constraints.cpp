@@ -25,7 +25,26 @@ std::string rule_text(const Constraints& constraints, std::size_t rule) {
 }
 
 [[noreturn]] void fail_rule(const Constraints& constraints, std::size_t rule, const std::string& problem) {
-    throw ConstraintError(rule_text(constraints, rule) + ": " + problem);
+    throw ConstraintError(rule_text(constraints, rule) + ": " + problem, {rule});
+}
+
+/// "a, b and c" of the texts of some rules.
+template <class Text>
+std::string listed(std::span<const std::size_t> rules, Text text_of) {
+    std::string text;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (i > 0) text += i + 1 == rules.size() ? " and " : ", ";
+        text += text_of(rules[i]);
+    }
+    return text;
+}
+
+/// "; rules 3 and 4 cannot be obeyed either", of all but the first.
+std::string others_text(std::span<const std::size_t> rules) {
+    if (rules.size() < 2) return {};
+    return (rules.size() == 2 ? "; rule " : "; rules ") +
+           listed(rules.subspan(1), [](std::size_t rule) { return std::to_string(rule + 1); }) +
+           " cannot be obeyed either";
 }
 
 /// The forward op whose device the op shares; itself if there is none.
@@ -164,7 +183,9 @@ bool can_obey(Problem& problem, const Constraints& constraints) {
 AppliedConstraints apply(const Problem& problem, const Constraints& constraints) {
     AppliedConstraints applied{allowed_by_op(problem), {}, {}};
     const Resolver resolver(problem, constraints);
-    for (std::size_t rule = 0; rule < constraints.rules.size(); ++rule) {
+    std::vector<std::size_t> broken;
+    std::string first;
+    const auto resolve = [&](std::size_t rule) {
         const Constraint& constraint = constraints.rules[rule];
         switch (constraint.rule) {
             case Constraint::Rule::pin: {
@@ -197,7 +218,16 @@ AppliedConstraints apply(const Problem& problem, const Constraints& constraints)
                 break;
             }
         }
+    };
+    for (std::size_t rule = 0; rule < constraints.rules.size(); ++rule) {
+        try {
+            resolve(rule);
+        } catch (const ConstraintError& error) {
+            if (broken.empty()) first = error.what();
+            broken.push_back(rule);
+        }
     }
+    if (!broken.empty()) throw ConstraintError(first + others_text(broken), broken);
     return applied;
 }
 
@@ -221,15 +251,12 @@ void fill_groups(Problem& problem, const GroupingOptions& options) {
         least = std::move(fewer);
         numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    std::string text;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        text += (i == 0                    ? ""
-                 : i + 1 == numbers.size() ? " and "
-                                           : ", ") +
-                rule_text(problem.constraints, numbers[i]);
-    throw ConstraintError(text + (numbers.size() == 1
-                                      ? " can be obeyed by no placement: " + reason + "; remove or loosen it"
-                                      : " contradict each other: " + reason + "; remove or loosen one"));
+    const std::string text =
+        listed(numbers, [&](std::size_t rule) { return rule_text(problem.constraints, rule); });
+    if (numbers.size() == 1)
+        throw ConstraintError(text + " can be obeyed by no placement: " + reason + "; remove or loosen it",
+                              numbers);
+    throw ConstraintError(text + " contradict each other: " + reason + "; remove or loosen one");
 }
 
 }  // namespace placewright

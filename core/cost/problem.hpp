@@ -8,7 +8,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/cost/apart.hpp"
@@ -83,7 +86,14 @@ public:
 /// rules.
 class ConstraintError : public PlacementError {
 public:
-    using PlacementError::PlacementError;
+    explicit ConstraintError(const std::string& what, std::vector<std::size_t> broken = {})
+        : PlacementError(what), broken_(std::move(broken)) {}
+    /// Indices of the rules without which the others do not fail in this way, ascending; empty where there is
+    /// a choice of rules to leave out.
+    const std::vector<std::size_t>& broken() const { return broken_; }
+
+private:
+    std::vector<std::size_t> broken_;
 };
 
 struct Problem {

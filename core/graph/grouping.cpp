@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -11,6 +12,8 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include <queue>
 
 #include "core/base/infinity.hpp"
 #include "core/graph/kinds.hpp"
@@ -179,6 +182,7 @@ public:
         for (OpId group = 0; group < nodes_.size(); ++group) {
             if (nodes_[group].alive) by_cost_.emplace(nodes_[group].output_bytes, group);
         }
+        order();
     }
 
     std::size_t size() const { return by_cost_.size(); }
@@ -228,6 +232,60 @@ private:
         return kInvalidOp;
     }
 
+    /// Numbers the groups so that each comes behind those that it reads from, if they have no cycle.
+    void order() {
+        std::vector<std::size_t> missing(nodes_.size());
+        std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
+        for (OpId group = 0; group < nodes_.size(); ++group) {
+            missing[group] = nodes_[group].before.size();
+            if (nodes_[group].alive && missing[group] == 0) ready.push(group);
+        }
+        place_.resize(nodes_.size());
+        std::uint32_t placed = 0;
+        while (!ready.empty()) {
+            const OpId group = ready.top();
+            ready.pop();
+            place_[group] = placed++;
+            for (const auto& [next, bytes] : nodes_[group].after) {
+                if (--missing[next] == 0) ready.push(next);
+            }
+        }
+        is_ordered_ = placed == size();
+    }
+
+    /// Before two groups without a detour are merged: changes the order so that what reads from the first,
+    /// directly or not, comes behind both, and what the second reads from comes before both. Only what lies
+    /// between them moves (Pearce and Kelly, 2006).
+    void bring_together(OpId a, OpId b) {
+        if (!is_ordered_) return;
+        if (place_[a] > place_[b]) std::swap(a, b);
+        const std::uint32_t low = place_[a], high = place_[b];
+        const auto between = [&](OpId start, OpId end, std::map<OpId, double> Node::*next) {
+            ++search_;
+            seen_[start] = seen_[end] = search_;
+            std::vector<OpId> found{start};
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                for (const auto& [group, bytes] : nodes_[found[i]].*next) {
+                    if (place_[group] > low && place_[group] < high &&
+                        std::exchange(seen_[group], search_) != search_)
+                        found.push_back(group);
+                }
+            }
+            found.erase(found.begin());
+            std::ranges::sort(found, {}, [&](OpId group) { return place_[group]; });
+            return found;
+        };
+        std::vector<OpId> moved = between(b, a, &Node::before);
+        const std::vector<OpId> behind = between(a, b, &Node::after);
+        moved.push_back(a);
+        moved.push_back(b);
+        moved.insert(moved.end(), behind.begin(), behind.end());
+        std::vector<std::uint32_t> places;
+        for (const OpId group : moved) places.push_back(place_[group]);
+        std::ranges::sort(places);
+        for (std::size_t i = 0; i < moved.size(); ++i) place_[moved[i]] = places[i];
+    }
+
     /// Whether a third group lies on a path from one to the other, unless all three already are in a cycle.
     bool closes_cycle(OpId a, OpId b) {
         const bool forth = has_detour(a, b);
@@ -238,9 +296,11 @@ private:
 
     bool has_detour(OpId from, OpId to) {
         if (nodes_[to].before.size() <= nodes_[to].before.count(from)) return false;
+        if (is_ordered_ && place_[from] > place_[to]) return false;
         ++search_;
         std::vector<OpId> open;
         const auto visit = [&](OpId group) {
+            if (is_ordered_ && place_[group] > place_[to]) return;  // nothing behind `to` leads to it
             if (std::exchange(seen_[group], search_) != search_) open.push_back(group);
         };
         seen_[from] = search_;
@@ -257,6 +317,7 @@ private:
     }
 
     void merge(OpId a, OpId b) {
+        bring_together(a, b);
         sets_.merge(a, b);
         if (a > b) std::swap(a, b);
         by_cost_.erase({nodes_[a].output_bytes, a});
@@ -286,6 +347,8 @@ private:
     std::set<std::pair<double, OpId>> by_cost_;
     std::vector<std::uint32_t> seen_;  ///< [group]: the last search that reached it
     std::uint32_t search_ = 0;
+    std::vector<std::uint32_t> place_;  ///< [group]: in a topological order, if there is one
+    bool is_ordered_ = false;
 };
 
 void merge_small(const Graph& graph, const GroupingOptions& options, OpSets& sets) {

@@ -21,6 +21,7 @@ FileContent file_content(const Path& file) {
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels))
         return FileContent::machine;
     if (outline.format == "placewright.placement") return FileContent::placement;
+    if (outline.format == "placewright.constraints") return FileContent::constraints;
     if (!outline.has_format && outline.has_max_fpgas) return FileContent::workload;
     // A placement of Exprimo or TensorFlow, or a device map; an op in it may have the name "format".
     if (outline.only_devices && (outline.format.empty() || TensorFlowDevice::from(outline.format)))

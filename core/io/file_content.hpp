@@ -12,7 +12,7 @@ namespace placewright {
 /// or, for files of Exprimo and dnn-partitioning, by their keys. A workload is a network together with its
 /// machine. An object that contains only devices (integers, "cpu", "cuda:1", "/device:GPU:1") is a placement
 /// of Exprimo or TensorFlow, or a device map.
-enum class FileContent : std::uint8_t { network, machine, placement, workload, trace, unknown };
+enum class FileContent : std::uint8_t { network, machine, placement, constraints, workload, trace, unknown };
 FileContent file_content(const Path& file);
 
 }  // namespace placewright

@@ -30,9 +30,8 @@ bool something_fits(const Job& job) {
 
 /// On Linux the priority belongs to the thread. (Of Qt's thread priorities only the idle one has an effect
 /// there, and it would leave no time at all.)
-void give_way() {
-    constexpr int kNiceness = 10;
-    setpriority(PRIO_PROCESS, 0, kNiceness);
+void give_way(int niceness) {
+    setpriority(PRIO_PROCESS, 0, niceness);
 }
 
 std::string infeasible_text(const Job& job, const Bound& bound, const std::string& remedy) {

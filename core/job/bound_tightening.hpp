@@ -17,8 +17,8 @@ namespace placewright {
 inline constexpr double kProofSeconds = 60;
 
 /// Lowers the priority of the calling thread for its lifetime: threads that compete for the same core get
-/// about ten times its time.
-void give_way();
+/// about ten times its time, or 70 times with a niceness of 19.
+void give_way(int niceness = 10);
 
 /// Returns why no placement fits the memory, as proven by `bound`, followed by `remedy`; empty if the bound
 /// is finite.

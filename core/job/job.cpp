@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
@@ -28,6 +29,27 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
     for (std::size_t i = 0; i < std::min(kShown, kinds.size()); ++i)
         text += (i > 0 ? ", " : "") + printable(kinds[i], 80);
     if (kinds.size() > kShown) text += " and " + std::to_string(kinds.size() - kShown) + " more kinds";
+    return text;
+}
+
+std::string estimated_details(const std::vector<NetworkFile::Estimated>& estimated) {
+    constexpr std::size_t kMostLines = 100;
+    std::vector<std::string> kinds;
+    std::map<std::string, std::pair<std::size_t, std::string>> found;
+    for (const auto& [op, kind] : estimated) {
+        const auto [of, is_new] = found.try_emplace(kind, 0, op);
+        if (is_new) kinds.push_back(kind);
+        ++of->second.first;
+    }
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMostLines, kinds.size()); ++i) {
+        const auto& [count, example] = found.at(kinds[i]);
+        if (!text.empty()) text += '\n';
+        text += printable(kinds[i], 80);
+        text += ": " + std::to_string(count);
+        text += count == 1 ? " op, " : " ops, such as ";
+        text += printable(example, 200);
+    }
     return text;
 }
 

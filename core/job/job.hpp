@@ -64,6 +64,8 @@ struct Job {
 
 /// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.
 std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated, std::size_t ops);
+/// A line for each kind of them: "Mystery: 12 ops, such as blocks/0/mix"; of more than 100 kinds, the first.
+std::string estimated_details(const std::vector<NetworkFile::Estimated>& estimated);
 
 /// `network` and `machine` are files or names of shipped ones. A network file that contains its machine (a
 /// workload) runs on that machine and with the times in the file, whatever `machine` and the options say.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/learn/policy.hpp"
 
+#include <utility>
+
+#include "core/cost/apart.hpp"
+
 namespace placewright {
 
 std::vector<Placement> placements_along(const PolicyGraph& graph, const Rollout& rollout) {
@@ -10,6 +14,8 @@ std::vector<Placement> placements_along(const PolicyGraph& graph, const Rollout&
         placements.push_back(placements.back());
         placements.back()[rollout.nodes[i]] = graph.choices.devices()[rollout.devices[i]];
     }
+    for (Placement& placement : placements)
+        placement = obeying(graph.choices.problem(), std::move(placement));
     return placements;
 }
 
@@ -17,7 +23,7 @@ Placement last_placement(const PolicyGraph& graph, const Rollout& rollout) {
     Placement placement = rollout.start;
     for (std::size_t i = 0; i < rollout.nodes.size(); ++i)
         placement[rollout.nodes[i]] = graph.choices.devices()[rollout.devices[i]];
-    return placement;
+    return obeying(graph.choices.problem(), std::move(placement));
 }
 
 std::size_t Policy::size() const {

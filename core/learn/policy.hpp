@@ -49,6 +49,9 @@ struct Rollout {
     bool operator==(const Rollout&) const = default;
 };
 
+// Policies know no rules that keep ops apart: what they decide is mended by obeying() before it is scored, as
+// in every search, and they learn the score of what became of it.
+
 /// Returns `start`, and the placement after each decision.
 std::vector<Placement> placements_along(const PolicyGraph& graph, const Rollout& rollout);
 Placement last_placement(const PolicyGraph& graph, const Rollout& rollout);

@@ -3,6 +3,7 @@
 // values, for those that draw or write them without knowing optimizers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,8 @@ struct SamplePoint {
 
 /// Snapshot of a MAP-Elites archive: a grid of niches, each empty or with its elite.
 struct ArchiveView {
+    static constexpr std::size_t kMostCells = 10'000'000;
+
     struct Dimension {
         std::string title;
         std::uint32_t size = 0;

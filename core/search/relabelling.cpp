@@ -37,41 +37,80 @@ std::vector<double> group_seconds(const Problem& problem) {
     return seconds;
 }
 
+/// [device]: the name that it gets, one of an alike device (`kind` equal), such that the sum of
+/// shared[device * devices + name] is the largest; of equal sums one in which a device keeps its own. The
+/// assignment problem, by shortest augmenting paths (Kuhn, 1955; Jonker, Volgenant, 1987). O(devices^3).
+std::vector<DeviceId> best_names(const std::vector<DeviceId>& kind, const std::vector<double>& shared) {
+    const std::size_t devices = kind.size();
+    double all = 0;
+    for (const double share : shared) all += share;
+    const auto cost = [&](std::size_t device, std::size_t name) {
+        if (kind[device] != kind[name]) return 4 * all + 1;
+        const double own = device == name ? 1e-9 * all : 0;
+        return -shared[device * devices + name] - own;
+    };
+    // Rows are devices, columns names; the last column stands for the row that is being assigned.
+    std::vector<double> row_price(devices), column_price(devices + 1);
+    std::vector<std::size_t> row_of(devices + 1, devices);
+    for (std::size_t row = 0; row < devices; ++row) {
+        std::vector<double> least(devices, kInfinity);
+        std::vector<std::size_t> before(devices, devices);
+        std::vector<bool> reached(devices + 1);
+        row_of[devices] = row;
+        std::size_t column = devices;
+        while (row_of[column] != devices) {
+            reached[column] = true;
+            const std::size_t at = row_of[column];
+            std::size_t next = devices;
+            double step = kInfinity;
+            for (std::size_t to = 0; to < devices; ++to) {
+                if (reached[to]) continue;
+                const double reduced = cost(at, to) - row_price[at] - column_price[to];
+                if (reduced < least[to]) {
+                    least[to] = reduced;
+                    before[to] = column;
+                }
+                if (least[to] < step) {
+                    step = least[to];
+                    next = to;
+                }
+            }
+            for (std::size_t to = 0; to <= devices; ++to) {
+                if (reached[to]) {
+                    row_price[row_of[to]] += step;
+                    column_price[to] -= step;
+                } else if (to < devices) {
+                    least[to] -= step;
+                }
+            }
+            column = next;
+        }
+        while (column != devices) {
+            row_of[column] = row_of[before[column]];
+            column = before[column];
+        }
+    }
+    std::vector<DeviceId> name(devices);
+    for (std::size_t column = 0; column < devices; ++column)
+        name[row_of[column]] = static_cast<DeviceId>(column);
+    return name;
+}
+
+/// Machines with more devices keep the names that a search gives: the assignment would take its time.
+constexpr std::size_t kMostDevices = 128;
+
 }  // namespace
 
 Placement relabelled(const Problem& problem, Simulator& simulator, const Placement& placement,
                      const Placement& like) {
-    if (placement == like || like.size() != placement.size()) return placement;
+    if (placement == like || like.size() != placement.size() || problem.devices > kMostDevices)
+        return placement;
     const std::vector<double> seconds = group_seconds(problem);
     std::vector<double> shared(std::size_t{problem.devices} * problem.devices);
     for (GroupId group = 0; group < problem.groups; ++group)
         shared[std::size_t{placement[group]} * problem.devices + like[group]] += seconds[group];
 
-    // The pairs that share most, each device once.
-    const std::vector<DeviceId> kind = first_alike(*problem.machine);
-    std::vector<std::tuple<double, DeviceId, DeviceId>> pairs;
-    for (DeviceId from = 0; from < problem.devices; ++from) {
-        for (DeviceId to = 0; to < problem.devices; ++to) {
-            const double share = shared[std::size_t{from} * problem.devices + to];
-            if (share > 0 && kind[from] == kind[to]) pairs.emplace_back(-share, from, to);
-        }
-    }
-    std::ranges::sort(pairs);
-    std::vector<DeviceId> name(problem.devices, kInvalidDevice);
-    std::vector<bool> taken(problem.devices);
-    const auto give = [&](DeviceId from, DeviceId to) {
-        if (name[from] != kInvalidDevice || taken[to]) return;
-        name[from] = to;
-        taken[to] = true;
-    };
-    for (const auto& [share, from, to] : pairs) give(from, to);
-    // The others keep their names where these are left, or get those of alike devices.
-    for (DeviceId device = 0; device < problem.devices; ++device) give(device, device);
-    for (DeviceId from = 0; from < problem.devices; ++from) {
-        for (DeviceId to = 0; name[from] == kInvalidDevice && to < problem.devices; ++to) {
-            if (kind[from] == kind[to]) give(from, to);
-        }
-    }
+    const std::vector<DeviceId> name = best_names(first_alike(*problem.machine), shared);
 
     Placement result = placement;
     double before = 0, after = 0;

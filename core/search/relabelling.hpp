@@ -7,11 +7,11 @@
 
 namespace placewright {
 
-/// The placement with its alike devices named so that it agrees with `like` as far as possible: groups that
-/// take most of the time first. Devices are alike if they have the same description but for their names.
-/// Returns the placement itself if no other naming agrees more, or if the other naming is not exactly as good
-/// (links may differ). O(ops * devices + devices^2 log devices) and two
-/// simulations.
+/// The placement with its alike devices named so that it agrees with `like` as far as possible: the groups on
+/// devices of the same names take the most time together. Devices are alike if they have the same description
+/// but for their names. Returns the placement itself if no other naming agrees more, if the other naming is
+/// not exactly as good (links may differ), or if there are more than 128 devices. O(ops * devices +
+/// devices^3) and two simulations.
 Placement relabelled(const Problem& problem, Simulator& simulator, const Placement& placement,
                      const Placement& like);
 

@@ -38,7 +38,7 @@ private Q_SLOTS:
         const QString other = write("other.json", rules(R"({"rule": "together", "ops": ["b", "c"]})"));
         const Result refused = run(diamond("simulate", {"--constraints", other, "--placement", out}));
         QVERIFY(refused.status != 0);
-        QVERIFY2(refused.err.contains("belong together on different devices: \"b and c\""), refused.err);
+        QVERIFY2(refused.err.contains("belong together on different devices: \"b\" and \"c\""), refused.err);
     }
 
     void compareObeys() {
@@ -50,6 +50,31 @@ private Q_SLOTS:
         QVERIFY(free != bound);
     }
 
+    void policiesObey() {
+        const QString file = write("rules.json", rules(R"({"rule": "pin", "ops": ["a"], "devices": ["gpu:1"]},
+                                         {"rule": "apart", "ops": ["b", "c"]})"));
+        const QString policy = path("p.safetensors"), out = path("found.json");
+        const QStringList obeying{"--constraints", file};
+        const QJsonObject trained = object_of(
+            diamond("train", obeying + QStringList{"--updates", "3", "--out", policy, "--seed", "3"}));
+        QVERIFY(!trained.isEmpty());
+        // Under no rules there is another problem: the policy is that of these rules.
+        const Result other =
+            run(diamond("train", {"--updates", "4", "--out", policy, "--resume", "--seed", "3"}));
+        QVERIFY(other.status != 0);
+        QVERIFY2(other.err.contains("belongs to another training"), other.err);
+        QStringList predict = diamond("predict", obeying + QStringList{"--out", out});
+        predict.insert(1, policy);
+        QVERIFY(!object_of(predict).isEmpty());
+        const QJsonObject devices = QJsonDocument::fromJson(content_of(out)).object()["placement"].toObject();
+        QCOMPARE(devices["a"].toString(), "gpu:1");
+        QVERIFY(devices["b"] != devices["c"]);
+        const Result family = run({"train", "--family", "ptb", "--machine", "2x-v100-pcie", "--constraints",
+                                   file, "--updates", "1"});
+        QVERIFY(family.status != 0);
+        QVERIFY2(family.err.contains("--constraints: the networks of a family"), family.err);
+    }
+
     void mistakesNameFileAndRule_data() {
         QTest::addColumn<QByteArray>("list");
         QTest::addColumn<QByteArray>("message");
@@ -57,6 +82,13 @@ private Q_SLOTS:
                             << QByteArray(
                                    "rules.json: rule 1 (pin \"z\" to gpu:0): network \"diamond\" has no "
                                    "op \"z\"");
+        QTest::newRow("devices") << QByteArray(R"({"rule": "pin", "ops": ["a"], "devices": ["gpu:7"]},
+                                                  {"rule": "apart", "ops": ["a", "b"]},
+                                                  {"rule": "pin", "ops": ["b"], "devices": ["gpu:8"]})")
+                                 << QByteArray(
+                                        "rules.json: rule 1 (pin \"a\" to gpu:7): machine \"pair\" has no "
+                                        "device \"gpu:7\"; name one of its devices or remove the rule; rule "
+                                        "3 cannot be obeyed either");
         QTest::newRow("contradiction")
             << QByteArray(R"({"rule": "together", "ops": ["a", "b"]}, {"rule": "apart", "ops": ["a", "b"]})")
             << QByteArray(

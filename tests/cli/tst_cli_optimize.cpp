@@ -100,9 +100,10 @@ void TestCliOptimize::groups() {
     const Result apart =
         run(diamond("simulate", {"--placement", path("apart.json"), "--group", "colocation"}));
     QCOMPARE(apart.status, 3);
-    QVERIFY2(apart.err.contains("ops that belong together on different devices: \"b and c\", \"b and d\"; "
-                                "without grouping they may be on different devices"),
-             apart.err);
+    QVERIFY2(
+        apart.err.contains("ops that belong together on different devices: \"b\" and \"c\", \"b\" and \"d\"; "
+                           "without grouping they may be on different devices"),
+        apart.err);
     // Groups by module.
     const auto modules = object_of({"optimize", "inception_v3", "--machine", "4x-v100-nvlink", "--algorithm",
                                     "expert", "--group", "scope"});

@@ -284,7 +284,7 @@ void TestDnnPartitioning::refusedPlacements_data() {
     QTest::newRow("fine") << QByteArray(R"({"1": 0, "2": 1, "3": 1})") << QByteArray();
     QTest::newRow("separated colour class")
         << QByteArray(R"({"1": 0, "2": 1, "3": 2})")
-        << QByteArray(R"(ops that belong together on different devices: "2 and 3")");
+        << QByteArray(R"(ops that belong together on different devices: "2" and "3")");
     QTest::newRow("separated from the CPU")
         << QByteArray(R"({"1": 0, "2": 1, "3": 0})") << QByteArray("belong together");
     QTest::newRow("too many devices") << QByteArray(R"({"1": 0, "2": 3, "3": 3})")
@@ -292,7 +292,7 @@ void TestDnnPartitioning::refusedPlacements_data() {
     QTest::newRow("negative device") << QByteArray(R"({"1": -1, "2": 1, "3": 1})")
                                      << QByteArray(R"(devices that are not in the machine: "-1")");
     QTest::newRow("not supported") << QByteArray(R"({"1": 1, "2": 1, "3": 1})")
-                                   << QByteArray(R"(devices that they do not allow: "1 on 1")");
+                                   << QByteArray(R"(devices that they do not allow: "1" on "1")");
     QTest::newRow("missing") << QByteArray(R"({"2": 1, "3": 1})")
                              << QByteArray(R"(ops without a device: "1")");
     QTest::newRow("unknown node") << QByteArray(R"({"1": 0, "2": 1, "3": 1, "4": 1})")

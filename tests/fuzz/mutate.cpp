@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Runs the reader on changed seeds, the same in every run, as part of the test suite. `--seeds FOLDER`
 // writes the seeds as a corpus for libFuzzer; file names as arguments read those files, to reproduce a
-// finding.
+// finding. `--seconds N` runs so long from another random seed each time and leaves what ends the program in
+// the file mutate-finding.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
+#include <string_view>
 
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
-constexpr auto kTime = std::chrono::seconds(12);
+constexpr std::chrono::seconds kTime{12};
 constexpr int kRounds = 200'000;
 
 /// Changes, removes, duplicates or inserts (from another seed) a few bytes.
@@ -50,7 +56,16 @@ std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     return text;
 }
 
+std::string_view running;
+
+void keep_finding(int signal) {
+    const int file = open("mutate-finding", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || write(file, running.data(), running.size()) < 0) std::_Exit(signal);
+    std::_Exit(1);
+}
+
 void run(const std::string& text) {
+    running = text;
     fuzz(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
 }
 
@@ -66,16 +81,25 @@ int main(int count, char** arguments) {
                 << all[i];
         return 0;
     }
+    std::mt19937 random(1);
+    auto time = kTime;
+    int rounds = kRounds;
+    if (count == 3 && std::strcmp(arguments[1], "--seconds") == 0) {
+        random.seed(std::random_device()());
+        time = std::chrono::seconds(std::atoi(arguments[2]));
+        rounds = std::numeric_limits<int>::max();
+        for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, keep_finding);
+        count = 1;
+    }
     for (int i = 1; i < count; ++i) {
         std::ifstream file(arguments[i], std::ios::binary);
         run(std::string(std::istreambuf_iterator<char>(file), {}));
     }
     if (count > 1) return 0;
     for (const std::string& seed : all) run(seed);
-    std::mt19937 random(1);
     const auto begin = std::chrono::steady_clock::now();
     int round = 0;
-    for (; round < kRounds && std::chrono::steady_clock::now() - begin < kTime; ++round)
+    for (; round < rounds && std::chrono::steady_clock::now() - begin < time; ++round)
         run(mutated(all, random));
     std::printf("%d files\n", round);
     return 0;

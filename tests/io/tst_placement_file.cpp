@@ -109,7 +109,7 @@ void TestPlacementFile::placementOfOneOpPlacesItsGroup() {
     QVERIFY(read_placement(fileWith("p.json", R"({"data": 0, "act": 1})"), *problem) == (Placement{0, 1}));
     const Path apart = fileWith("apart.json", R"({"data": 0, "fc": 0, "act": 1})");
     check_refusal(refusal([&] { read_placement(apart, *problem); }), apart,
-                  "belong together on different devices: \"fc and act\"");
+                  "belong together on different devices: \"fc\" and \"act\"");
 }
 
 void TestPlacementFile::placementOfDerivedOps() {
@@ -194,7 +194,7 @@ void TestPlacementFile::badPlacements_data() {
         "fc is the string \"gpu:0\", expected a whole number");
     add("no index", R"({"data": 0, "fc": [], "act": 1})", "fc is an empty list");
     add("forbidden device", R"({"data": 1, "fc": 1, "act": 1})",
-        "ops on devices that they do not allow: \"data on 1\"");
+        "ops on devices that they do not allow: \"data\" on \"1\"");
     add("graph of a wrong type", with("\"graph\": \"small\"", "\"graph\": 4"),
         "graph is 4, expected a string");
     add("escape in a name", R"({"data": 0, "fc": 0, "act": 1, "\u001b[2J": 1})", "\"\\x1b[2J\"");

@@ -378,7 +378,7 @@ private Q_SLOTS:
         QCOMPARE(object_of(map), (QJsonObject{{"", 0}}));
         const QString warnings = warnings_of(map);
         QVERIFY2(warnings.contains("1 op without a key of its own runs") &&
-                     warnings.contains("\"layers/10/add on gpu:0\"") && warnings.contains("instead of"),
+                     warnings.contains("\"layers/10/add\" on \"gpu:0\"") && warnings.contains("instead of"),
                  qPrintable(warnings));
     }
 

@@ -270,7 +270,7 @@ void TestPolicyFile::refuses_data() {
         "workers = 0 is out of range");
     row("no seed",
         changed([](Parts& parts) { parts.change("record", [](Json& json) { json["seed"] = "one"; }); }),
-        "is no whole number");
+        "is not a whole number");
     row("no graphs", changed([](Parts& parts) {
             parts.change("record", [](Json& json) { json["graphs"] = Json::array(); });
         }),

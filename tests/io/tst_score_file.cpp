@@ -165,7 +165,7 @@ private Q_SLOTS:
         refused(begin + R"([],"seed":"1","evaluations":1,"starts":[]})", "options");
         refused(begin + R"({"a":null},"seed":"1","evaluations":1,"starts":[]})", "options");
         refused(begin + R"({},"seed":1,"evaluations":1,"starts":[]})", "seed");
-        refused(begin + R"({},"seed":"1e3","evaluations":1,"starts":[]})", "seed is no whole number");
+        refused(begin + R"({},"seed":"1e3","evaluations":1,"starts":[]})", "seed is not a whole number");
         refused(begin + R"({},"seed":"1","evaluations":0,"starts":[]})", "evaluations");
         refused(begin + R"({},"seed":"1","evaluations":1,"starts":[[0,70000]]})", "starts");
         refused(begin + R"({},"seed":"1","evaluations":1,"starts":[0]})", "starts");

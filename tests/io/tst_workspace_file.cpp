@@ -60,7 +60,36 @@ Workspace workspace(const std::string& network) {
     run.name = "mine";
     run.hidden = run.exhausted = true;
     run.scores = {{{1, ~std::uint64_t{0}}, {0.1 + 0.2, 1e9, false}}};
+    auto distribution = std::make_shared<DistributionView>();
+    *distribution = {{0, 2}, {0.25, 0.75, 1, 0}, 0.3, 0.7, {{5, 0.6}}};
+    run.progress.distribution = distribution;
+    run.progress.training = std::make_shared<const std::vector<TrainingPoint>>(
+        std::vector<TrainingPoint>{{1, 8, 0.9, 0.1, 0.8, 0.6, 0, 1e-3, 1e-2}, {3, 24, 0.7, 0.2, 0.6}});
     made.runs = {run};
+    made.scenarios[1].factors = {{0.5, 1}, {}, {1, 2}};
+    MeasuredRun& measured =
+        made.measured.emplace_back("rank0", "traces/rank0.json", true, 1, MeasuredRun()).run;
+    measured.name = "rank0";
+    measured.placement = {0, 1};
+    measured.step_times_s = {0.3, 0.1 + 0.2};
+    measured.peak_bytes = {4096, 0};
+    Span op, transfer;
+    op = {.resource = 1, .op = 3, .batch = 2, .queued_s = 0.1, .start_s = 0.2, .end_s = 0.3, .stream = 1};
+    transfer = {.kind = Span::Kind::transfer,
+                .resource = 1,
+                .from = 0,
+                .to = 1,
+                .op = 3,
+                .tensor = 4,
+                .bytes = 1e9 / 3,
+                .batch = 2,
+                .queued_s = 0.1,
+                .start_s = 0.2,
+                .end_s = 0.3};
+    measured.trace.spans = {op, transfer};
+    measured.trace.memory = {{1, 0.5, 1e6}};
+    made.benchmarks = 2;
+    made.learned = {"placeto", 500, "policies/p.safetensors", run.progress.training};
     return made;
 }
 
@@ -114,8 +143,41 @@ private Q_SLOTS:
         QVERIFY(run.hidden && run.exhausted);
         QVERIFY(*run.progress.best_placement == *of.progress.best_placement);
         QCOMPARE(run.progress.archive->elites[0].cell, 1U);
+        const DistributionView &map = *run.progress.distribution, &ofMap = *of.progress.distribution;
+        QVERIFY(map.devices == ofMap.devices && map.probability == ofMap.probability);
+        QVERIFY(map.entropies == ofMap.entropies && map.largest_entropy == ofMap.largest_entropy);
+        QVERIFY(*run.progress.training == *of.progress.training);
+        QVERIFY(found.scenarios[0].factors.is_none());
+        QVERIFY(found.scenarios[1].factors == made.scenarios[1].factors);
+        const Workspace::Measured &measured = found.measured[0], &ofMeasured = made.measured[0];
+        QCOMPARE(measured.scenario, std::size_t{1});
+        QVERIFY(measured.run.trace == ofMeasured.run.trace);
+        QVERIFY(measured.run.placement == ofMeasured.run.placement);
+        QVERIFY(measured.run.step_times_s == ofMeasured.run.step_times_s);
+        QVERIFY(measured.run.peak_bytes == ofMeasured.run.peak_bytes);
+        QCOMPARE(found.benchmarks, 2);
+        QCOMPARE(found.learned->policy, std::string("placeto"));
+        QVERIFY(*found.learned->curve == *made.learned->curve);
         // The same text, so that nothing is lost by reading.
         QCOMPARE(workspace_text(found, file("a.placewright")), workspace_text(made, file("a.placewright")));
+    }
+
+    /// A file of version 1 has neither factors nor what was measured and learned.
+    void theFirstVersionIsRead() {
+        Workspace made = workspace("alexnet");
+        made.measured.clear();
+        made.learned.reset();
+        for (Workspace::Scenario& scenario : made.scenarios) scenario.factors = {};
+        made.runs[0].progress.distribution.reset();
+        made.runs[0].progress.training.reset();
+        QString text = QString::fromStdString(workspace_text(made, file("v1.placewright")));
+        QVERIFY(text.contains("\"version\": 2"));
+        for (const char* added : {"measured", "benchmarks", "learned", "what_if", "training", "distribution"})
+            QVERIFY2(!text.contains(added), added);
+        text.replace("\"version\": 2", "\"version\": 1");
+        const Workspace found = read_workspace(write("v1.placewright", text.toStdString()));
+        QVERIFY(found.measured.empty() && !found.learned);
+        QCOMPARE(workspace_text(found, file("v1.placewright")), workspace_text(made, file("v1.placewright")));
     }
 
     void closedBySystem() {
@@ -148,21 +210,32 @@ private Q_SLOTS:
             QTest::newRow(name) << from << to << words;
         };
         row("another format", "placewright.workspace", "placewright.graph", "workspace");
-        row("newer", "\"version\": 1", "\"version\": 2", "open the file with the newer program");
-        row("old", "\"version\": 1", "\"version\": 0", "version");
+        row("newer", "\"version\": 2", "\"version\": 3", "open the file with the newer program");
+        row("old", "\"version\": 2", "\"version\": 0", "version");
         row("scenario", "\"scenario\": 1", "\"scenario\": 2", "scenario");
         row("no scenarios", "\"fingerprint\": \"f1\"", "\"fingerprint\": 1", "fingerprint");
         row("device", "\"0 1\"", "\"0 -1\"", "device numbers");
         row("blanks", "\"0 1\"", "\"0 1 \"", "device numbers");
-        row("score", " 0\"", " 2\"", "scores");
+        row("score", "1e+09 0\"", "1e+09 2\"", "scores");
         row("state", "\"running\"", "\"walking\"", "no state of a run");
         row("cell", "\"cell\": 1", "\"cell\": 2", "cell");
         row("cells", "\"size\": 2", "\"size\": 10000001", "size");
         row("seed", "18446744073709551615\",", "18446744073709551616\",", "seed");
         row("sketch", "\"counts\": \"", "\"counts\": \"-", "numbers");
-        row("samples", "\"samples\": [[7, ", "\"samples\": [[", "no sample");
+        row("samples", "\"samples\": [[7, ", "\"samples\": [[", "not a sample");
         row("pinned", "\"pinned\": {", "\"pinned\": {\"scenario\": 9, ", "scenario");
         row("id", "\"id\": 3", "\"id\": 0", "id");
+        row("probability", "0.25 0.75", "0.25 1.75", "numbers in range");
+        row("devices of a distribution", "\"devices\": \"0 2\"", "\"devices\": \"2 0\"", "ascending");
+        row("groups of a distribution", "0.75 1 0", "0.75 1", "each group and device");
+        row("update", "[3, 24,", "[24,", "not an update");
+        row("updates", "[3, 24,", "[1, 24,", "greater");
+        row("factor", "\"bandwidth\": \"0.5 ", "\"bandwidth\": \"0.1 ", "bandwidth");
+        row("span", "\"op 1 3 2 0.1 0.2 0.3 1", "\"op 1 3 2 0.1 0.2 nan 1", "not a span");
+        row("span ends", "\"op 1 3 2 0.1 0.2 0.3 1", "\"op 1 3 2 0.1 0.2 0.1 1", "not a span");
+        row("span of another kind", "\"transfer 1", "\"walk 1", "not a span");
+        row("memory", "\"1 0.5 1e+06", "\"1 inf 1e+06", "memory");
+        row("step", "\"steps_s\": \"0.3", "\"steps_s\": \"-0.3", "range");
         row("cut off", "\"view\"", "", "");
     }
     void badFiles() {

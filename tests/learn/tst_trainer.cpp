@@ -131,6 +131,8 @@ class TestTrainer : public QObject {
 private Q_SLOTS:
     void cost_grows_with_the_score();
     void episodes_are_what_rewards_depend_on();
+    void keeps_apart_data();
+    void keeps_apart();
     void decisions_are_rewarded_together();
     void graphs_take_turns();
     void does_not_depend_on_threads();
@@ -153,6 +155,42 @@ void TestTrainer::cost_grows_with_the_score() {
         before = cost;
     }
     QVERIFY(before < 30);
+}
+
+void TestTrainer::keeps_apart_data() {
+    QTest::addColumn<QString>("policy");
+    for (const PolicyInfo& info : policies())
+        QTest::newRow(info.id.c_str()) << QString::fromStdString(info.id);
+}
+
+/// What is scored, learned and predicted obeys the rules, which no policy knows.
+void TestTrainer::keeps_apart() {
+    QFETCH(QString, policy);
+    ProblemOptions options;
+    options.constraints.rules = {{Constraint::Rule::apart, {{"branch0", false}, {"branch1", false}}},
+                                 {Constraint::Rule::apart, {{"source", false}, {"branch2", false}}}};
+    const auto problem = test::problem(test::fork_join(4, 1e9, 1'000), test::uniform_machine(2), options);
+    const auto graph = std::make_shared<const PolicyGraph>(problem, false);
+    Lesson one{{problem}, {{"fork", graph, reference_s(*problem)}}};
+    const PolicyInfo& info = *find_policy(policy.toStdString());
+    const PolicyDesign design =
+        info.make({{"workers", std::int64_t{4}}}, {one.graphs[0].graph->devices, one.graphs[0].graph->nodes});
+    Trainer trainer(design.policy, design.training, one.graphs, 1, 100, 1);
+    std::size_t mended = 0;
+    for (int i = 0; i < 3; ++i) {
+        for (const Episode& episode : trainer.begin()) {
+            for (const Placement& placement : episode.placements)
+                QCOMPARE(broken_rule(*problem, placement), std::string());
+            Placement decided = episode.rollout.start;
+            for (std::size_t j = 0; j < episode.rollout.nodes.size(); ++j)
+                decided[episode.rollout.nodes[j]] = graph->choices.devices()[episode.rollout.devices[j]];
+            mended += broken_rule(*problem, decided).empty() ? 0 : 1;
+        }
+        update(trainer, one);
+    }
+    QVERIFY(mended > 0);  // without the rules some of them would have been broken
+    check_placement(*problem, trainer.state().best[0].placement);
+    check_placement(*problem, last_placement(*graph, trainer.predict(*graph)));
 }
 
 void TestTrainer::episodes_are_what_rewards_depend_on() {

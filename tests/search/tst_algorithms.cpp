@@ -96,6 +96,8 @@ const std::map<std::string, Variant>& variants() {
           {{"most_used_size", whole(2)},
            {"used_size", whole(1)},
            {"jumps_size", whole(3)},
+           {"crossing_size", whole(4)},
+           {"balance_size", whole(3)},
            {"include_trivial_solutions", false},
            {"allow_cpu", true},
            {"crossover_type", text("uniform")}}}},

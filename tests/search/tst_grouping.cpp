@@ -243,6 +243,15 @@ private Q_SLOTS:
         QCOMPARE(names(graph, group_ops(graph, below)), (Groups{{"a", "b"}, {"c", "d"}}));
     }
 
+    /// A search for a path between groups must not follow all others to the end of the network: the test
+    /// would not end in time.
+    void a_large_network_is_merged() {
+        const Graph graph = test::modular_network(1, 240'000);
+        const Grouping grouping = group_ops(graph, merged_to(500));
+        QCOMPARE(grouping.size(), std::size_t{500});
+        QVERIFY(!has_cycle(graph, grouping));
+    }
+
     /// "top" shares most bytes with "bottom", but "side" lies between them.
     void merging_closes_no_cycle() {
         GraphBuilder builder("detour", 1, Training::none);
@@ -475,9 +484,10 @@ private Q_SLOTS:
         } catch (const InputError& error) {
             message = error.what();
         }
-        QVERIFY2(message.contains("ops that belong together on different devices: \"op0 and op1\"; without "
-                                  "grouping they may be on different devices"),
-                 qPrintable(message));
+        QVERIFY2(
+            message.contains("ops that belong together on different devices: \"op0\" and \"op1\"; without "
+                             "grouping they may be on different devices"),
+            qPrintable(message));
     }
 
     // --- refinement ---

@@ -2,6 +2,7 @@
 // The genetic algorithm, MAP-Elites, and the variation of placements that they share.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <QtTest>
@@ -12,6 +13,7 @@
 #include "core/search/parts/niches.hpp"
 #include "core/search/parts/variation.hpp"
 #include "core/search/search.hpp"
+#include "core/sim/simulator.hpp"
 #include "tests/support/constrained_problem.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/optimizers.hpp"
@@ -120,6 +122,79 @@ private Q_SLOTS:
         QCOMPARE(niches.cells(), 640U);
         QVERIFY((niches.indices(placement) == Niches::Indices{most_used, used, jumps}));
         QCOMPARE(niches.cell(placement), (most_used * 4 + used) * 40 + jumps);
+    }
+
+    void niches_by_bytes_and_balance_data() {
+        QTest::addColumn<Placement>("placement");
+        QTest::addColumn<unsigned>("crossing");
+        QTest::addColumn<unsigned>("balance");
+        // A chain of 9 groups passes 1000 bytes over each of its 8 edges: cells up to 0, 1000, 2000, 4000 and
+        // 8000. Balance of 4 devices: round((9 / most groups on a device - 1) / 3 * 10).
+        QTest::newRow("all on 0") << Placement(9, 0) << 0U << 0U;
+        QTest::newRow("halves") << Placement{1, 1, 1, 1, 2, 2, 2, 2, 2} << 1U << 3U;
+        QTest::newRow("two jumps") << Placement{3, 3, 3, 3, 0, 1, 1, 1, 1} << 2U << 4U;
+        QTest::newRow("three jumps") << Placement{0, 0, 1, 1, 2, 2, 3, 3, 3} << 3U << 7U;
+        QTest::newRow("alternating") << Placement{0, 1, 0, 1, 0, 1, 0, 1, 0} << 4U << 3U;
+    }
+
+    void niches_by_bytes_and_balance() {
+        QFETCH(Placement, placement);
+        QFETCH(unsigned, crossing);
+        QFETCH(unsigned, balance);
+        const ProblemPtr problem =
+            test::problem(test::chain(9, 1e9, 1000, Training::implicit), test::uniform_machine(4));
+        const Niches niches(DeviceChoices(problem, false), {1, 1, 1, 5, 11});
+        QCOMPARE(niches.cells(), 55U);
+        QVERIFY((niches.indices(placement) == Niches::Indices{0, 0, 0, crossing, balance}));
+        QCOMPARE(niches.cell(placement), crossing * 11 + balance);
+        const auto dimensions = niches.dimensions();
+        QCOMPARE(dimensions.size(), std::size_t{5});
+        QCOMPARE(dimensions[3].labels,
+                 (std::vector<std::string>{"0 B", "≤ 1.00 kB", "≤ 2.00 kB", "≤ 4.00 kB", "≤ 8.00 kB"}));
+        QCOMPARE(dimensions[4].labels[5], "50 %");
+    }
+
+    void crossing_bytes_are_those_of_the_simulator() {
+        const ProblemPtr problem =
+            test::problem(test::random_graph(5, 40, 3, Training::implicit), test::uniform_machine(4));
+        const Niches niches(DeviceChoices(problem, false), {0, 0, 40, 64, 0});
+        const DeviceChoices choices(problem, false);
+        Simulator simulator(problem, {});
+        Random random(3);
+        for (int i = 0; i < 20; ++i) {
+            const Placement placement = choices.random_placement(random);
+            const Outcome& outcome = simulator.run(placement);
+            QCOMPARE(niches.crossing_bytes(placement),
+                     std::accumulate(outcome.channel_bytes.begin(), outcome.channel_bytes.end(), 0.0));
+            QVERIFY(niches.cell(placement) < niches.cells());
+        }
+    }
+
+    void an_archive_has_the_axes_of_its_options() {
+        const ProblemPtr problem =
+            test::problem(test::random_graph(2, 30, 3, Training::implicit), test::uniform_machine(3));
+        const auto optimizer =
+            make("map-elites", problem,
+                 {{"most_used_size", whole(1)}, {"crossing_size", whole(12)}, {"balance_size", whole(10)}});
+        const SearchResult result = run_search(*optimizer, *simulation_evaluator(problem, {}, {}, 1), {1000});
+        const ArchiveView& archive = *result.progress.archive;
+        QCOMPARE(archive.dimensions.size(), std::size_t{5});
+        QCOMPARE(archive.dimensions[3].title, "Bytes between devices");
+        QCOMPARE(archive.dimensions[4].title, "Balance of work");
+        std::set<std::uint32_t> crossing, balance;
+        for (const auto& elite : archive.elites) {
+            balance.insert(elite.cell % 10);
+            crossing.insert(elite.cell / 10 % 12);
+        }
+        QVERIFY(crossing.size() > 4);
+        QVERIFY(balance.size() > 4);
+        QCOMPARE(make("map-elites", problem)->archive()->dimensions.size(), std::size_t{3});
+        QVERIFY(test::error_of<OptionError>([&] {
+                    make("map-elites", problem,
+                         {{"jumps_size", whole(1000)},
+                          {"most_used_size", whole(1000)},
+                          {"crossing_size", whole(64)}});
+                }).startsWith("the archive would have 192 M cells"));
     }
 
     void niches_of_other_sizes() {

@@ -41,6 +41,33 @@ private Q_SLOTS:
         }
     }
 
+    /// No naming agrees more, by trying all.
+    void theBestNamesAreFound() {
+        const auto problem = test::problem(test::random_graph(5, 40), test::uniform_machine(5));
+        Simulator simulator(problem);
+        Random random(11);
+        std::vector<double> seconds(problem->groups);
+        for (OpId op = 0; op < problem->ops; ++op)
+            seconds[problem->grouping.group_of[op]] += problem->time_s(op, 0);
+        for (int round = 0; round < 30; ++round) {
+            const Placement like = test::random_placement(*problem, random);
+            const Placement now = test::random_placement(*problem, random);
+            const auto agreed_s = [&](const Placement& placement) {
+                double sum = 0;
+                for (std::size_t group = 0; group < placement.size(); ++group)
+                    sum += placement[group] == like[group] ? seconds[group] : 0;
+                return sum;
+            };
+            std::vector<DeviceId> names{0, 1, 2, 3, 4};
+            double most_s = 0;
+            do {
+                most_s = std::max(most_s, agreed_s(renamed(now, names)));
+            } while (std::next_permutation(names.begin(), names.end()));
+            const double found_s = agreed_s(relabelled(*problem, simulator, now, like));
+            QVERIFY2(found_s > most_s * (1 - 1e-6), qPrintable(QString("%1 of %2").arg(found_s).arg(most_s)));
+        }
+    }
+
     void onlyAlikeDevicesChangeNames() {
         std::vector<Device> devices(3);
         for (std::size_t k = 0; k < devices.size(); ++k) {

@@ -100,6 +100,24 @@ private Q_SLOTS:
         QCOMPARE(keptText(axes), QStringLiteral("3 of 3 elites"));
     }
 
+    void longTitlesStandInTwoLines() {
+        EliteAxes axes;
+        showAt(axes, {330, 300});
+        axes.setArchive(archive(), 1);
+        // Short titles: a click at the height of the formula of three lines hits the best elite.
+        QSignalSpy activated(&axes, &EliteAxes::eliteActivated);
+        QTest::mouseClick(canvasOf(axes), Qt::LeftButton, {}, pointAt(axes, 1.5, 1));
+        QCOMPARE(activated.size(), 1);
+        auto named = archive();
+        named->dimensions[0].title = "Devices that are used by some op";
+        named->dimensions[1].title = "Jumps of tensors between devices";
+        axes.setArchive(named, 2);
+        // The axes begin a line lower.
+        const int line = canvasOf(axes)->fontMetrics().lineSpacing();
+        QTest::mouseClick(canvasOf(axes), Qt::LeftButton, {}, pointAt(axes, 1.5, 1) + QPoint(0, line));
+        QCOMPARE(activated.size(), 2);
+    }
+
     void theBestShareIsKept() {
         EliteAxes axes;
         showAt(axes, {600, 300});

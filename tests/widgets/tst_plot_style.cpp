@@ -42,6 +42,20 @@ private Q_SLOTS:
         QVERIFY(plot.xAxis->tickVectorLabels().contains(QStringLiteral("1M")));
     }
 
+    void numbersOfAnAxisAreWrittenAlike() {
+        QCustomPlot plot;
+        plot.resize(600, 300);
+        stylePlot(plot);
+        const auto labels = [&](double end) {
+            plot.xAxis->setRange(0, end);
+            plot.replot();
+            return plot.xAxis->tickVectorLabels();
+        };
+        QVERIFY(labels(20'000).contains(QStringLiteral("5k")));
+        QVERIFY(labels(8000).contains(QLocale().toString(2000)) ||
+                labels(8000).contains(QStringLiteral("2000")));
+    }
+
     void coloursOfRunsAreApartOnAnyBackground() {
         for (const QColor& background : {QColor(Qt::white), QColor(30, 30, 30), QColor(42, 46, 50)}) {
             for (int a = 0; a < 8; ++a) {

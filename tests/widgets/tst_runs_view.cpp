@@ -140,7 +140,7 @@ private Q_SLOTS:
                                      << QString();
         QTest::newRow("gap of what does not fit")
             << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::Gap) << QString();
-        QTest::newRow("evaluations") << usual << int(RunsModel::Evaluations) << QStringLiteral("12.4 k");
+        QTest::newRow("evaluations") << usual << int(RunsModel::Evaluations) << QStringLiteral("12,400");
         QTest::newRow("on screen") << with([](RunRow& row) { row.shown = true; }) << int(RunsModel::Title)
                                    << QStringLiteral("▸ Run #6");
         QTest::newRow("followed alone")

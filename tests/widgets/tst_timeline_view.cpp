@@ -440,6 +440,25 @@ private Q_SLOTS:
                  view.palette().color(QPalette::Base));
     }
 
+    void anEdgeLeavesTheShadeOfABatch() {
+        const auto problem = chainProblem();
+        const Data timeline = simulate(problem, spread(*problem), {.batches = 2, .in_flight = 2});
+        View view(timeline);
+        const TimelineData& data = *timeline;
+        const auto spanOfBatch = [&](std::uint32_t batch) {
+            const auto at = std::ranges::find_if(data.trace.spans, [&](const Span& span) {
+                return span.kind == Span::Kind::op && span.op == 4 && span.batch == batch;
+            });
+            return view.spanRect(static_cast<std::uint32_t>(at - data.trace.spans.begin())).toRect();
+        };
+        const QImage image = view.grab().toImage();
+        const QRect first = spanOfBatch(0), second = spanOfBatch(1);
+        QVERIFY(first.width() >= 6 && second.width() >= 6);
+        // On a light background both have an edge.
+        QVERIFY(image.pixelColor(second.topLeft() + QPoint(2, 2)).lightness() >
+                image.pixelColor(first.topLeft() + QPoint(2, 2)).lightness());
+    }
+
     void clickSelectsTheForwardOp() {
         View view;
         const Data data = chainData();

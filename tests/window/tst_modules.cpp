@@ -416,6 +416,56 @@ private Q_SLOTS:
         QToolTip::hideText();
     }
 
+    void opensEqualModulesTogether() {
+        const Closed closed{"model/layers/0/attention", "model/layers/0/mlp", "model/layers/1",
+                            "model/layers/2"};
+        View shown(closed, layered(3, 2));
+        QSignalSpy asked(&shown.view, &GraphView::modulesRequested);
+        QTest::mouseDClick(&shown.view, Qt::LeftButton, Qt::ShiftModifier,
+                           shown.at("model/layers/1/mlp/op0"));
+        QCOMPARE(requested(asked), QString("+model/layers/1 model/layers/2"));
+        QTest::mouseDClick(&shown.view, Qt::LeftButton, {}, shown.at("model/layers/1/mlp/op0"));
+        QCOMPARE(requested(asked), QString("+model/layers/1"));
+        shown.view.setSelection(shown.ops({"model/layers/0/mlp/op1"}));
+        QTest::keyClick(&shown.view, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(requested(asked), QString("+model/layers/0/attention model/layers/0/mlp"));
+    }
+
+    void modulesWithOtherOpsAreNotEqual() {
+        Graph graph = Builder("other")
+                          .add("in", "", {})
+                          .add("a", "one", {"in"})
+                          .add("b", "one", {"a"})
+                          .add("c", "two", {"b"})
+                          .add("d", "two/inner", {"c"})
+                          .add("e", "three", {"d"})
+                          .add("f", "three", {"e"})
+                          .build();
+        View shown({"one", "two", "three"}, std::move(graph));
+        QSignalSpy asked(&shown.view, &GraphView::modulesRequested);
+        QTest::mouseDClick(&shown.view, Qt::LeftButton, Qt::ShiftModifier, shown.at("a"));
+        QCOMPARE(requested(asked), QString("+one three"));
+        QTest::mouseDClick(&shown.view, Qt::LeftButton, Qt::ShiftModifier, shown.at("c"));
+        QCOMPARE(requested(asked), QString("+two"));
+    }
+
+    void theMenuOpensEqualModules() {
+        test::Workplace place;
+        test::Shown shown;
+        QVERIFY(shown.open(place.write("layered.json", layered(30, 3))));
+        shown.document.setClosedModules({"model/layers/0", "model/layers/1", "model/layers/2"});
+        QVERIFY(shown.waitUntilIdle());
+        QAction* open = shown.action("Open equal modules");
+        open->trigger();
+        QVERIFY(shown.message().contains("No closed module is selected"));
+        shown.document.setSelection({shown.op("model/layers/1/mlp/op0")});
+        open->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        const Closed& closed = shown.document.scene()->closed;
+        QCOMPARE(closed.size(), std::size_t{6});
+        QVERIFY(closed.contains("model/layers/0/attention") && closed.contains("model/layers/2/mlp"));
+    }
+
     void opensAndClosesByMouseAndKeys() {
         View shown({"body"});
         QSignalSpy asked(&shown.view, &GraphView::modulesRequested);

@@ -123,6 +123,10 @@ private Q_SLOTS:
                                      << "bad.json";
         QTest::newRow("unknown machine")
             << QStringList{"alexnet", "--machine", "abacus", "--quit"} << 3 << "abacus";
+        QTest::newRow("bad constraints")
+            << QStringList{"alexnet", "--constraints", "bad.json", "--quit"} << 3 << "bad.json";
+        QTest::newRow("constraints without network")
+            << QStringList{"--constraints", "bad.json", "--quit"} << 2 << "--constraints needs a FILE";
         QTest::newRow("machine alone") << QStringList{"--machine", "abacus", "--quit"} << 3 << "abacus";
         QTest::newRow("bad file and a search")
             << QStringList{"bad.json", "--optimize", "genetic", "--screenshot", "x.png", "--quit"} << 3

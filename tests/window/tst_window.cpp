@@ -154,10 +154,10 @@ private Q_SLOTS:
             }
         }
         names.sort();
-        QCOMPARE(
-            names.join(QLatin1Char(' ')),
-            QStringLiteral(
-                "Archive CDF Curve Devices Distribution Learning Machine Measured Ops Runs Suggestions Why"));
+        QCOMPARE(names.join(QLatin1Char(' ')),
+                 QStringLiteral(
+                     "Archive CDF Curve Devices Distribution History Learning Machine Measured Ops Runs "
+                     "Selection Suggestions Why"));
     }
 
     // --- settings ---

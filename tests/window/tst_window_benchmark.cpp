@@ -286,7 +286,7 @@ private Q_SLOTS:
         QVERIFY(!measures(shown));
         QVERIFY(dialog->isVisible());
         const auto* hindrance = dialog->findChild<QLabel*>("hindrance");
-        QVERIFY2(hindrance->isVisible() && hindrance->text().startsWith("A comparison runs"),
+        QVERIFY2(hindrance->isVisible() && hindrance->text().startsWith("A comparison is running"),
                  qPrintable(hindrance->text()));
         QTest::mouseClick(begin, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!compare->isRunning(), kPatienceMs);
@@ -318,7 +318,7 @@ private Q_SLOTS:
         const auto devices = physical_devices(*shown.document.job().machine);
         shown.document.startBenchmark(devices, {});
         QVERIFY(!measures(shown));
-        QVERIFY2(shown.message().startsWith("A policy is trained"), qPrintable(shown.message()));
+        QVERIFY2(shown.message().startsWith("A policy is being trained"), qPrintable(shown.message()));
         QTest::mouseClick(learn->findChild<QPushButton*>("pause"), Qt::LeftButton);
         QVERIFY2(shown.document.measuringHindrance().isEmpty(),
                  qPrintable(shown.document.measuringHindrance()));

@@ -26,6 +26,10 @@ void choose(Shown& shown, int content) {
     for (int i = 0; i < content; ++i) QTest::keyClick(choice, Qt::Key_Down);
 }
 
+QString headerOf(Shown& shown) {
+    return shown.window.cdfPlot()->findChild<QTreeWidget*>("schemes")->headerItem()->text(0);
+}
+
 QString cell(Shown& shown, int row, int column) {
     const auto* item = shown.window.cdfPlot()->findChild<QTreeWidget*>("schemes")->topLevelItem(row);
     return item == nullptr ? QString() : item->text(column);
@@ -70,6 +74,7 @@ private Q_SLOTS:
         for (std::size_t i = 0; i < 2; ++i) {
             const int row = static_cast<int>(i);
             QTRY_COMPARE(cell(shown, row, 0), test::rows(shown)[i].title);
+            QCOMPARE(headerOf(shown), QStringLiteral("Run"));
             QTRY_COMPARE(cell(shown, row, 3), QLocale().toString(qulonglong(runs[i]->sketch()->count())));
             QVERIFY(runs[i]->sketch()->count() >= runs[i]->progress().evaluations);
             // The least score is the best.

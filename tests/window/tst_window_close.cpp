@@ -184,7 +184,7 @@ private Q_SLOTS:
         QVERIFY(!closeAndAnswer(QMessageBox::Cancel));
         QVERIFY(shown.window.isVisible());
         QCOMPARE(asked.size(), 1);
-        QVERIFY2(asked.front().startsWith("Save the placement of "), qPrintable(asked.front()));
+        QVERIFY2(asked.front().startsWith("Save your work on "), qPrintable(asked.front()));
 
         shown.document.exportPlacement(m_place->file("kept.json"));
         QVERIFY(closeAndAnswer(QMessageBox::Cancel));
@@ -268,9 +268,9 @@ private Q_SLOTS:
             const Answers cancel(QMessageBox::Cancel);
             QVERIFY(!shown.window.close());
             QCOMPARE(cancel.asked().size(), 1);
-            QVERIFY2(
-                cancel.asked().front().startsWith("Save the best placement found for fork-join (step time "),
-                qPrintable(cancel.asked().front()));
+            QVERIFY2(cancel.asked().front().startsWith(
+                         "Save your work on fork-join? The best placement is not saved (step time "),
+                     qPrintable(cancel.asked().front()));
         }
         const QString two = m_place->write("two.json", test::uniform_machine(2));
         shown.document.setMachine(two);

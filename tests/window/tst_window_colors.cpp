@@ -102,7 +102,8 @@ private Q_SLOTS:
         test::giveFile(file);
         shown.window.action(ActionId::openValues)->trigger();
         QTRY_VERIFY(shown.message().contains(QStringLiteral("latency.csv has values of 2 ops.")));
-        QVERIFY2(shown.message().contains(QStringLiteral("1 of its names are no ops: \"nobody\"")),
+        QVERIFY2(shown.message().contains(
+                     QStringLiteral("1 of its names is not an op of the network: \"nobody\"")),
                  qPrintable(shown.message()));
         QVERIFY(isNear(colorOf(shown, "branch0"), kLow));
         QVERIFY(isNear(colorOf(shown, "branch1"), kHigh));

@@ -11,6 +11,7 @@
 
 #include "app/window/constraint_edits.hpp"
 #include "app/window/dialogs/constraints_dialog.hpp"
+#include "app/window/offer_bar.hpp"
 #include "core/io/placements/constraints_file.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
@@ -161,6 +162,111 @@ private Q_SLOTS:
         QTest::keyClick(shown.window.graphView(), Qt::Key_U, Qt::ControlModifier | Qt::ShiftModifier);
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(rulesOf(shown).empty());
+    }
+
+    void aMachineWithoutThePinnedDevice() {
+        const QString smaller = m_place->write("smaller.json", test::uniform_machine(2));
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const Constraints three{{{Constraint::Rule::pin, {{"branch1", false}}, {"gpu:2"}},
+                                 {Constraint::Rule::apart, {{"branch0", false}, {"branch2", false}}},
+                                 {Constraint::Rule::pin, {{"branch3", false}}, {"gpu:2"}}}};
+        shown.document.setConstraints(three);
+        QVERIFY(shown.waitUntilIdle());
+        const Placement before = shown.document.placement();
+        OfferBar* offers = shown.window.offerBar();
+        const auto press = [&](const QString& text) {
+            for (QPushButton* button : offers->findChildren<QPushButton*>()) {
+                if (button->isVisible() && button->text() == text)
+                    return QTest::mouseClick(button, Qt::LeftButton);
+            }
+            QFAIL(qPrintable(text));
+        };
+        shown.document.setMachine(smaller);
+        QVERIFY(shown.waitUntilIdle());
+        const QString offered = offers->text("brokenRules");
+        QVERIFY2(offered.contains(R"(rule 1 (pin "branch1" to gpu:2): machine)"), qPrintable(offered));
+        QVERIFY2(offered.contains("rule 3 cannot be obeyed either"), qPrintable(offered));
+        QCOMPARE(shown.document.machineFile(), m_machine);
+        press("Cancel");
+        QVERIFY(offers->text("brokenRules").isEmpty());
+        QCOMPARE(rulesOf(shown).size(), std::size_t{3});
+        QCOMPARE(shown.document.placement(), before);
+
+        shown.document.setMachine(smaller);
+        QVERIFY(shown.waitUntilIdle());
+        press("&Drop 2 rules");
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.machineFile(), smaller);
+        QVERIFY(rulesOf(shown) == std::vector<Constraint>{three.rules[1]});
+        QVERIFY(offers->text("brokenRules").isEmpty());
+        QVERIFY2(shown.message().contains("2 constraints were dropped; Ctrl+Z"), qPrintable(shown.message()));
+        QVERIFY(shown.deviceOf("branch0") != shown.deviceOf("branch2"));
+
+        // One step of undo.
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.machineFile(), m_machine);
+        QVERIFY(rulesOf(shown) == three.rules);
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    /// Three ops cannot be kept apart on two devices, however they are placed.
+    void aMachineWithTooFewDevices() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.document.setConstraints(
+            {{{Constraint::Rule::apart, {{"branch0", false}, {"branch1", false}, {"branch2", false}}}}});
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setMachine(m_place->write("smaller.json", test::uniform_machine(2)));
+        QVERIFY(shown.waitUntilIdle());
+        OfferBar* offers = shown.window.offerBar();
+        QVERIFY2(offers->text("brokenRules").contains("can be obeyed by no placement"),
+                 qPrintable(offers->text("brokenRules")));
+        // What is done next takes the offer away.
+        shown.document.setConstraints({});
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(offers->text("brokenRules").isEmpty());
+    }
+
+    void aFileIsOpened() {
+        const Constraints rules{{{Constraint::Rule::pin, {{"branch1", false}}, {"gpu:2"}}}};
+        const QString file = m_place->file("rules.json");
+        write_constraints(rules, file.toStdString());
+        Shown shown;
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(
+            shown.message().contains("rules.json") && shown.message().contains("open their network first"),
+            qPrintable(shown.message()));
+        QVERIFY(shown.open(m_wide, m_machine));
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(rulesOf(shown) == rules.rules);
+        QCOMPARE(shown.deviceOf("branch1"), DeviceId{2});
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(rulesOf(shown).empty());
+
+        // By the menu, as by the mouse.
+        test::giveFile(file);
+        shown.action("Open")->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(rulesOf(shown) == rules.rules);
+    }
+
+    void aFileOfAnotherNetworkIsRefused() {
+        const QString file = m_place->file("rules.json");
+        write_constraints({{{Constraint::Rule::pin, {{"conv1", false}}, {"gpu:2"}}}}, file.toStdString());
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("rules.json: rule 1 (pin \"conv1\" to gpu:2): network") &&
+                     shown.message().contains("has no op \"conv1\""),
+                 qPrintable(shown.message()));
+        QVERIFY(rulesOf(shown).empty());
+        QVERIFY(shown.window.offerBar()->text("brokenRules").isEmpty());
     }
 
     void aSelectionTooSmallIsSaid() {

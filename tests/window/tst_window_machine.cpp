@@ -4,16 +4,22 @@
 #include <cmath>
 #include <memory>
 
+#include <QAbstractButton>
+#include <QApplication>
 #include <QComboBox>
 #include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStyleOptionSlider>
 #include <QTableWidget>
 #include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <QWheelEvent>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/machine/machine_editor.hpp"
@@ -180,7 +186,7 @@ private Q_SLOTS:
         QTest::newRow("negative") << kMemory << "-3"
                                   << "expected 0.001 to 100000 GB";
         QTest::newRow("no number") << kMemory << "much"
-                                   << "\"much\" is no number";
+                                   << "\"much\" is not a number";
         QTest::newRow("efficiency") << kMemory + 3 << "101"
                                     << "expected 0.01 to 100 %";
         QTest::newRow("name") << kDeviceName << "gpu:1"
@@ -408,6 +414,68 @@ private Q_SLOTS:
         QVERIFY(!shown.document.isMachineEdited());
     }
 
+    /// Who scrolls the panel must not change a factor, which stops the searches.
+    void theWheelScrolls() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QStringLiteral("2x-v100-pcie")));
+        showPanel(shown);
+        QSlider* const speed = slider(shown, "speedFactor");
+        const auto turn = [&] {
+            const QPointF middle = speed->rect().center();
+            QWheelEvent wheel(middle, speed->mapToGlobal(middle), {}, {0, 120}, Qt::NoButton, {},
+                              Qt::NoScrollPhase, false);
+            QApplication::sendEvent(speed, &wheel);
+        };
+        shown.window.setFocus();
+        turn();
+        QCOMPARE(speed->value(), 0);
+        speed->setFocus();
+        turn();
+        QVERIFY(speed->value() > 0);
+    }
+
+    /// What is asked for while an edit is computed wins; the tables go back to the machine in use.
+    void editIsDropped() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        const int devices = editor->devices()->rowCount();
+        const auto machine = shown.document.machineToEdit();
+        shown.document.editMachine(QStringLiteral("Duplicate"), with_device(*machine, machine->device(1), 1));
+        QCOMPARE(shown.document.machineToEdit()->devices().size(), std::size_t(devices) + 1);
+        JobOptions options = shown.document.options();
+        options.simulation.batches = 2;
+        shown.document.setOptions(options);
+        QCOMPARE(editor->devices()->rowCount(), devices);
+        QVERIFY2(shown.message().contains(QStringLiteral("“Duplicate” was dropped")),
+                 qPrintable(shown.message()));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.options().simulation.batches, 2U);
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t(devices));
+    }
+
+    void manyDevicesHaveRoomInTheNarrowPicture_data() {
+        QTest::addColumn<int>("gpus");
+        for (const int gpus : {3, 8, 16, 40}) QTest::addRow("%d", gpus) << gpus;
+    }
+    void manyDevicesHaveRoomInTheNarrowPicture() {
+        QFETCH(const int, gpus);
+        Shown shown;
+        QVERIFY(shown.open(m_network,
+                           m_work.write("many.json", test::uniform_machine(static_cast<std::size_t>(gpus)))));
+        shown.window.resize(1280, 800);
+        showPanel(shown);
+        const TopologyView* topology = shown.window.whatIfPanel()->topology();
+        for (int i = 0; i < 5; ++i) QTest::qWait(10);
+        for (int a = 0; a < gpus; ++a) {
+            const QRectF box = topology->deviceRect(static_cast<DeviceId>(a));
+            QVERIFY(box.height() >= topology->fontMetrics().height());
+            QVERIFY(QRectF(topology->rect()).contains(box));
+            for (int b = 0; b < a; ++b)
+                QVERIFY(!box.intersects(topology->deviceRect(static_cast<DeviceId>(b))));
+        }
+    }
+
     void slideSelected() {
         Shown shown;
         QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
@@ -432,6 +500,55 @@ private Q_SLOTS:
         QCOMPARE(shown.document.job().machine, original);
         QVERIFY(shown.document.options().problem.inference);
         QCOMPARE(shown.document.machineFile(), QString::fromLatin1(kMachine));
+    }
+
+    /// Factors are seen, stay with the machine, and get into no file unasked.
+    void factorsAreSeenAndNotSaved() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        auto* badge = shown.window.findChild<QToolButton*>(QStringLiteral("whatIfBadge"));
+        QVERIFY(badge->isHidden());
+        const double plain_s = shown.stepTime(), memory = machineOf(shown).device(1).memory_bytes;
+        WhatIf factors;
+        set_all(factors.speed, machineOf(shown).devices().size(), 2);
+        set_factor(factors.memory, machineOf(shown).devices().size(), 1, 0.5);
+        shown.document.setWhatIf(factors);
+        shown.document.endWhatIf();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(badge->isVisible());
+        QCOMPARE(badge->text(), QString::fromUtf8("What if: memory of some, speed ×2.00"));
+        QTest::mouseClick(badge, Qt::LeftButton);
+        QVERIFY(shown.window.whatIfPanel()->isVisible());
+
+        const auto save = [&](const QString& answer, const QString& file) {
+            QTimer::singleShot(0, [&, answer] {
+                auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                for (QAbstractButton* button : question->buttons()) {
+                    if (button->text() == answer) return button->click();
+                }
+                qFatal("no such answer");
+            });
+            if (!file.isEmpty()) test::giveFile(file);
+            shown.action("Save machine")->trigger();
+            QVERIFY(shown.waitUntilIdle());
+        };
+        const QString without = m_work.file(QStringLiteral("without.json")),
+                      with = m_work.file(QStringLiteral("with.json"));
+        save(QStringLiteral("With&out factors"), without);
+        QCOMPARE(read_machine(without.toStdString()).device(1).memory_bytes, memory);
+        QVERIFY(shown.document.whatIf() == factors);
+
+        // Another network, and the next start.
+        QVERIFY(shown.open(QStringLiteral("alexnet")));
+        QVERIFY(shown.document.whatIf() == factors);
+        QVERIFY(badge->isVisible());
+        QCOMPARE(shown.document.machineFileWithoutFactors(), QString::fromLatin1(kMachine));
+        QVERIFY(shown.open(m_network));
+        save(QStringLiteral("&With factors"), with);
+        QCOMPARE(read_machine(with.toStdString()).device(1).memory_bytes, memory / 2);
+        QVERIFY(shown.document.whatIf().is_none());  // they are those of the file
+        QVERIFY(badge->isHidden());
+        QVERIFY(shown.stepTime() < plain_s);
     }
 
     void batchOfBundledNetwork() {

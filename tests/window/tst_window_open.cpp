@@ -158,6 +158,7 @@ private Q_SLOTS:
         QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{32});
         QCOMPARE(shown.document.options().reading.batch, std::optional<std::int64_t>(32));
         QVERIFY(shown.message().contains(QLatin1String("1 of 3 ops are estimated")));
+        QVERIFY2(shown.message().endsWith(QLatin1String("Mystery: 1 op, y")), qPrintable(shown.message()));
         JobOptions options = shown.document.options();
         options.reading.batch = 4;
         shown.document.setOptions(options);

@@ -6,6 +6,7 @@
 #include <QCheckBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QSplitter>
 #include <QTableView>
 #include <QTest>
 #include <QWheelEvent>
@@ -158,6 +159,27 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(window->findChild<QLabel*>("captionB")->text().contains(secondsText(shown.stepTime())));
         QVERIFY(window->findChild<QLabel*>("summary")->text().contains("2 of "));
+    }
+
+    void graphsHaveTheShapeOfTheirPanes() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("chain.json", test::chain(60)), m_two));
+        QTest::keyClick(&shown.window, Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
+        PairWindow* window = openPair(shown);
+        const auto fits = [&](LayoutRoom::Direction direction) {
+            const auto scene = window->scene().scene();
+            const QSizeF room = window->graph(1)->roomForWhole();
+            return scene && alike(scene->room, {direction, room.width() / room.height()}) &&
+                   window->graph(0)->positionOf(shown.op("op0")) ==
+                       window->graph(1)->positionOf(shown.op("op0"));
+        };
+        window->resize(1300, 900);
+        QTRY_VERIFY(fits(LayoutRoom::Direction::right));
+        window->resize(700, 1000);
+        window->findChild<QSplitter*>("parts")->setSizes({800, 100, 100});
+        QTRY_VERIFY(fits(LayoutRoom::Direction::down));
+        test::pressInMenu(shown, shown.action("Left to right"));
+        QTRY_VERIFY(fits(LayoutRoom::Direction::right));
     }
 
     void bothSidesMoveAndSelectTogether() {

@@ -351,6 +351,20 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), first);
     }
 
+    /// A search waits until the screen has been simulated. Removed and brought back, it must start once.
+    void aWaitingRunIsRemovedAndBroughtBack() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.document.moveOps({shown.op("branch0")}, 1);
+        const int run = shown.document.startSearch(test::request("random", kEndless));
+        QVERIFY(!shown.document.runs().front()->isStarted());
+        shown.document.removeRun(run);
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.runs().size(), std::size_t{1});
+        QCOMPARE(shown.document.runs().front()->state(), Run::State::cancelled);
+    }
+
     void searchesRunSideBySide() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));
@@ -433,6 +447,33 @@ private Q_SLOTS:
     }
 
     // --- archive ---
+
+    void theQdScoreIsDefinedWhereOneDeviceIsTooSmall() {
+        Shown shown;
+        const QString network =
+            m_place->write("network.json", test::random_graph(2, 30, 3, Training::implicit));
+        QVERIFY(shown.open(network, m_machine));
+        const Job& roomy = shown.document.job();
+        const double needed = std::ranges::max(Simulator(roomy.problem).run(roomy.single_device).peak_bytes);
+        const double taken = roomy.machine->device(0).memory_bytes - roomy.problem->memory_limit_bytes[0];
+        QVERIFY(shown.open(network,
+                           m_place->write("small.json", test::uniform_machine(3, taken + 0.8 * needed))));
+        QVERIFY(!shown.document.job().single_device_fits);
+        shown.window.findChild<QDockWidget*>("archiveDock")->raise();
+        shown.window.chooseAlgorithm("map-elites");
+        shown.window.chooseEvaluations(500);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const auto archive = shown.document.runs().front()->progress().archive;
+        double expected = 0;
+        for (const auto& elite : archive->elites) {
+            if (elite.score.fits) expected += shown.document.job().single_device_s / elite.score.value_s;
+        }
+        QVERIFY(expected > 0);
+        QTRY_COMPARE(shown.window.archiveMap()->findChild<QLabel*>("qdScore")->text(),
+                     QStringLiteral("QD score %L1").arg(expected, 0, 'f', 1));
+        QVERIFY(shown.window.archiveMap()->findChild<QLabel*>("qdScore")->isVisible());
+    }
 
     void theArchiveFillsAndItsElitesAreShown() {
         Shown shown;

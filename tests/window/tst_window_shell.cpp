@@ -158,6 +158,27 @@ private Q_SLOTS:
         QCOMPARE(placesInToolBars(shown), before);
     }
 
+    void aPixelDoesNotFlipTheRows() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        int apart = 800, together = 1280;
+        while (together - apart > 1) {
+            const int middle = (apart + together) / 2;
+            settle(shown, {800, 700});
+            settle(shown, {middle, 700});
+            (rowsOfToolBars(shown) == 2 ? apart : together) = middle;
+        }
+        QVERIFY(apart > 800);
+        settle(shown, {together, 700});
+        QCOMPARE(rowsOfToolBars(shown), 1);
+        settle(shown, {together - 8, 700});
+        QCOMPARE(rowsOfToolBars(shown), 1);
+        settle(shown, {together - 24, 700});
+        QCOMPARE(rowsOfToolBars(shown), 2);
+        settle(shown, {together - 8, 700});
+        QCOMPARE(rowsOfToolBars(shown), 2);
+    }
+
     void buttonsLoseTheirTextBeforeARowIsAdded() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
@@ -389,7 +410,8 @@ private Q_SLOTS:
         QVERIFY(!palette.isNull() && palette->isVisible());
         field(palette)->clear();
         QTest::keyClicks(field(palette), "qqqqq");
-        QCOMPARE(palette->findChild<QListWidget*>()->item(0)->text(), QStringLiteral("Nothing is called so"));
+        QCOMPARE(palette->findChild<QListWidget*>()->item(0)->text(),
+                 QStringLiteral("Nothing has that name"));
     }
 };
 

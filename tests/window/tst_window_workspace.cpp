@@ -116,6 +116,37 @@ private Q_SLOTS:
         QCOMPARE(after.window.keeper()->file(), file);
     }
 
+    void savingAgainAddsNothing() {
+        auto shown = worked();
+        QVERIFY(shown);
+        const auto keep = [&] { shown->document.keep(shown->document.snapshot(), shown->stepTime()); };
+        keep();
+        const std::size_t kept = shown->document.snapshot().kept.size();
+        keep();
+        keep();
+        QCOMPARE(shown->document.snapshot().kept.size(), kept);
+    }
+
+    void keptPlacementsAreBounded() {
+        auto shown = worked();
+        QVERIFY(shown);
+        KeptPlacements kept;
+        const auto& scenario = shown->document.scenario();
+        Placement placement = shown->document.placement();
+        const auto devices = static_cast<DeviceId>(shown->document.problem()->devices);
+        for (std::size_t i = 0; i < 3 * KeptPlacements::kMostKept; ++i) {
+            std::size_t digits = i;  // each one differs
+            for (DeviceId& device : placement) {
+                device = static_cast<DeviceId>(digits % devices);
+                digits /= devices;
+            }
+            kept.keep(scenario, placement, 1);
+        }
+        QCOMPARE(kept.all().size(), KeptPlacements::kMostKept);
+        QVERIFY(kept.all().back().placement == placement);
+        QVERIFY(!kept.lacks(scenario, placement));
+    }
+
     void aStoppedSearchGoesOn() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
@@ -170,7 +201,7 @@ private Q_SLOTS:
         auto shown = worked();
         QVERIFY(shown);
         shown->action("Resume the selected search")->trigger();
-        QVERIFY2(shown->message().contains("has come to its end"), qPrintable(shown->message()));
+        QVERIFY2(shown->message().contains("there is nothing to resume"), qPrintable(shown->message()));
         QCOMPARE(shown->document.runs().size(), std::size_t{1});
     }
 
@@ -283,7 +314,7 @@ private Q_SLOTS:
         auto before = worked();
         QVERIFY(before);
         before->window.keeper()->startSession(true);
-        before->window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(before->window.keeper()->endSession(), 20'000);
         before.reset();
         const QDir sessions(WorkspaceKeeper::sessionFolder());
         const QByteArray old = contentOf(sessions.filePath("last.placewright"));
@@ -296,7 +327,7 @@ private Q_SLOTS:
         QCOMPARE(kept.size(), 1);
         QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
         QVERIFY(after.waitUntilIdle());
-        after.window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(after.window.keeper()->endSession(), 20'000);
         QCOMPARE(contentOf(sessions.filePath(kept.front())), old);
     }
 
@@ -315,7 +346,7 @@ private Q_SLOTS:
         };
         QTRY_COMPARE_WITH_TIMEOUT(selection(), std::vector<std::string>{"branch3"}, 20'000);
         QVERIFY(!shown->window.isWindowModified());
-        shown->window.keeper()->endSession();
+        QTRY_VERIFY_WITH_TIMEOUT(shown->window.keeper()->endSession(), 20'000);
     }
 
     void aForeignLayoutIsIgnored_data() {
@@ -386,7 +417,8 @@ private Q_SLOTS:
         before->window.keeper()->startSession(true);
         giveFile(file);
         before->window.keeper()->save(true);
-        QVERIFY(before->window.close());
+        before->window.close();
+        QTRY_VERIFY_WITH_TIMEOUT(!before->window.isVisible(), 20'000);
         Shown after;
         after.window.keeper()->startSession(true);
         QVERIFY(after.window.offerBar()->text("last").contains("fork-join on "));

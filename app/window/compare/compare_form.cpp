@@ -89,7 +89,16 @@ void check(QListWidget* list, const QString& title, const QString& value) {
 QWidget* CompareWindow::makeForm() {
     m_algorithms = makeList("algorithms", tr("Algorithms"),
                             tr("Algorithms to compare, with the options chosen in the main window"));
+    QString group;
     for (const AlgorithmInfo& info : algorithms()) {
+        if (toQString(info.group) != group) {
+            group = toQString(info.group);
+            auto* heading = new QListWidgetItem(group, m_algorithms);
+            heading->setFlags(Qt::ItemIsEnabled);
+            QFont bold = m_algorithms->font();
+            bold.setBold(true);
+            heading->setFont(bold);
+        }
         const bool first = std::ranges::find(kFirstAlgorithms, info.id) != kFirstAlgorithms.end();
         addEntry(m_algorithms, toQString(info.title), toQString(info.id), first)
             ->setToolTip(toQString(info.help));

@@ -49,7 +49,8 @@ QString nearText(const Standing& standing, const QString& text) {
     if (standing.fitting == 0) return text;
     QString near = CompareWindow::tr("%1/%2 seeds").arg(standing.near).arg(standing.runs.size());
     if (standing.half_near)
-        near += CompareWindow::tr(" · median %L1 evaluations, %2")
+        near += (standing.half_near->evaluations == 1 ? CompareWindow::tr(" · median %L1 evaluation, %2")
+                                                      : CompareWindow::tr(" · median %L1 evaluations, %2"))
                     .arg(standing.half_near->evaluations)
                     .arg(secondsText(standing.half_near->seconds));
     const qsizetype remarks = text.indexOf(QLatin1String("; "));
@@ -123,6 +124,7 @@ QWidget* CompareWindow::makeTable() {
         tr("Probability of such a difference from the algorithm with the lowest mean if both were equally "
            "good (Welch's t-test)"),
         tr("How far the best is above the optimum at most, by a proven lower bound for all placements")};
+    m_table->header()->setTextElideMode(Qt::ElideRight);
     for (int column = 0; column < ColumnCount; ++column) {
         m_table->headerItem()->setToolTip(column, help[static_cast<std::size_t>(column)]);
         if (column != Name && column != Near)
@@ -160,11 +162,14 @@ QWidget* CompareWindow::makePlots() {
     m_test->setAccessibleName(tr("Welch's t-test"));
     m_test->setToolTip(tr("Two-sided Welch's t-test of equal means, with unequal variances"));
     m_test->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    auto* test = new QHBoxLayout;
+    m_testRow = new QWidget;
+    auto* test = new QHBoxLayout(m_testRow);
+    test->setContentsMargins(0, 0, 0, 0);
     test->addWidget(m_first);
     test->addWidget(new QLabel(tr("against")));
     test->addWidget(m_second);
     test->addWidget(m_test, 1);
+    m_testRow->hide();
     const auto note = [this](QComboBox* box, QVariant& chosen) {
         connect(box, &QComboBox::activated, this, [this, box, &chosen] {
             chosen = box->currentData();
@@ -176,7 +181,7 @@ QWidget* CompareWindow::makePlots() {
     auto* means = new QWidget;
     auto* meansLayout = new QVBoxLayout(means);
     meansLayout->addWidget(m_plot, 1);
-    meansLayout->addLayout(test);
+    meansLayout->addWidget(m_testRow);
     auto* tabs = new QTabWidget;
     tabs->setObjectName(QStringLiteral("plots"));
     tabs->addTab(means, tr("&Means"));
@@ -450,15 +455,12 @@ bool CompareWindow::mayClose() {
     if (isRunning() && unsavedSearches() == 0) {
         QMessageBox question(QMessageBox::Question, windowTitle(), tr("Stop the comparison?"),
                              QMessageBox::Discard | QMessageBox::Cancel, this);
-        question.setInformativeText(tr("No further search would end: %L1 of %L2 have.")
+        question.setInformativeText(tr("%L1 of %L2 searches have finished; the others will be stopped.")
                                         .arg(m_run->finishedSearches())
                                         .arg(m_run->request().searches()));
         question.button(QMessageBox::Discard)->setText(tr("&Stop"));
         return question.exec() == QMessageBox::Discard;
     }
-    const bool elsewhere =
-        std::ranges::any_of(m_run->cases(), [this](const auto& item) { return !isOpen(*item); });
-    if (!isRunning() && !elsewhere) return true;
     return mayDrop(isRunning() ? tr("Closing stops the comparison; unsaved searches will be lost.")
                                : tr("Otherwise they will be lost."));
 }
@@ -495,8 +497,7 @@ void CompareWindow::showCase() {
     }
     fillChoice(m_first, choices, m_firstChosen, 0);
     fillChoice(m_second, choices, m_secondChosen, static_cast<int>(choices.size()) - 1);
-    m_first->setEnabled(m_first->count() > 1);
-    m_second->setEnabled(m_second->count() > 1);
+    m_testRow->setVisible(choices.size() > 1);
     const QString title = objectiveTitle(m_run ? *m_run->request().options.objective : objectives().front());
     m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt, title);
     m_curves->setCurves(curves, title);

@@ -56,9 +56,10 @@ public:
     /// and machine.
     std::optional<Found> bestOfOpen() const;
     /// Asks, before the window is destroyed, whether to export or discard unsaved results and to stop a
-    /// comparison; false if the user cancels. Finished searches on the open network and machine do not count:
-    /// bestOfOpen() returns their placement.
+    /// comparison; false if the user cancels.
     bool mayClose();
+    /// Number of finished searches that have not been exported.
+    std::size_t unsavedSearches() const;
     /// Returns the distribution of each algorithm over networks, machines and seeds, of the searches that
     /// have ended.
     CdfData cdf() const;
@@ -95,8 +96,6 @@ private:
     /// Updates the form: what is enabled, the start button and the number of searches.
     void showRequest();
     void startOrStop();
-    /// Finished searches that are in no table.
-    std::size_t unsavedSearches() const;
     /// Asks whether to export them; false if the user cancels.
     bool mayDrop(const QString& consequence);
     /// Colour of an algorithm in all plots.
@@ -146,6 +145,7 @@ private:
         m_secondChosen;  ///< contestants that the user chose for the test; invalid: the first and the last
     std::size_t m_savedSearches = 0;  ///< number of finished searches when a table was last written
     QLabel* m_test = nullptr;
+    QWidget* m_testRow = nullptr;
     QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };
 

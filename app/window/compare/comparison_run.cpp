@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/io/state/score_file.hpp"
+#include "core/job/bound_tightening.hpp"
 
 namespace placewright {
 namespace {
@@ -26,7 +27,10 @@ ComparisonRun::~ComparisonRun() {
 }
 
 void ComparisonRun::start() {
-    m_thread = std::jthread([this](std::stop_token stop) { work(std::move(stop)); });
+    m_thread = std::jthread([this](std::stop_token stop) {
+        give_way();
+        work(std::move(stop));
+    });
 }
 
 void ComparisonRun::cancel() {

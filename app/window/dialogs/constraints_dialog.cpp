@@ -87,7 +87,7 @@ void ConstraintsDialog::selectOps() {
 }
 
 void ConstraintsDialog::removeRules() {
-    Constraints kept = m_document->options().problem.constraints;
+    Constraints kept = m_document->latestConstraints();
     for (int row = m_rules->count(); row-- > 0;) {
         if (m_rules->item(row)->isSelected() && static_cast<std::size_t>(row) < kept.rules.size())
             kept.rules.erase(kept.rules.begin() + row);

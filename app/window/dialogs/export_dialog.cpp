@@ -461,6 +461,7 @@ void ExportDialog::write() {
     if (format().id == "placement") m_document->keepPlacement();
     rememberFolderOf(file, settings::exportFolder);
     showFile();
+    m_fileNote->clear();
     m_status->setText(&chosen() == &m_result->shown ? tr("Written to %1").arg(file)
                                                     : tr("The repaired placement is written to %1: a step "
                                                          "takes %2. The current placement (%3) is unchanged.")

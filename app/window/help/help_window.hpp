@@ -57,7 +57,7 @@ private:
     QAction *m_back = nullptr, *m_forward = nullptr;
 };
 
-/// Opens the help on what has the keys with F1, and its index with Shift+F1, in every window of the program.
+/// Opens the help on the panel in focus with F1, and its index with Shift+F1, in every window of the program.
 /// One for the application.
 class HelpKeys : public QObject {
     Q_OBJECT

@@ -331,7 +331,9 @@ void LearnWindow::adopt(const QString& file, std::shared_ptr<const PolicyFile> p
         return;
     }
     m_resumed = std::move(policy);
-    m_resumedFile = QFileInfo(file).fileName();
+    m_resumedFile = file;
+    if (m_restored && QFileInfo(QString::fromStdString(m_restored->file)) != QFileInfo(file))
+        m_restored.reset();
     m_options[record.policy] = record.options;
     m_policy->setCurrentIndex(m_policy->findData(toQString(record.policy)));
     m_seed->setValue(static_cast<double>(record.seed));
@@ -400,7 +402,9 @@ void LearnWindow::showRequest() {
         m_status->setText(
             resumes
                 ? tr("Check the settings on the left and press Continue to train the policy of %1 further.")
-                      .arg(m_resumedFile)
+                      .arg(QFileInfo(m_resumedFile).fileName())
+            : m_restored
+                ? restoredText()
                 : tr("Choose the settings on the left and press Train: the policy draws placements and "
                      "learns from their step times."));
     }
@@ -417,7 +421,8 @@ void LearnWindow::showRequest() {
         const QString graph = toQString(first.network) + tr(" on ") + toQString(first.machine);
         const std::size_t more = m_resumed->record.graphs.size() - 1;
         size += tr("; resumes %1, trained on %2 for %L3 updates")
-                    .arg(m_resumedFile, more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
+                    .arg(QFileInfo(m_resumedFile).fileName(),
+                         more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
                     .arg(m_resumed->state.updates);
     }
     if (const QStringList options = changedOptions(m_document->options()); !options.isEmpty())

@@ -205,7 +205,11 @@ void LearnWindow::startOrStop() {
     } else {
         if (!mayDrop()) return;
         drop();
-        if (wanted.resumed) m_savedUpdates = wanted.resumed->state.updates;
+        if (wanted.resumed) {
+            m_savedUpdates = wanted.resumed->state.updates;
+            m_savedFile = m_resumedFile;
+        }
+        m_restored.reset();
         m_run = std::make_unique<TrainingRun>(std::move(wanted));
         connect(m_run.get(), &TrainingRun::progressed, this, &LearnWindow::showProgress);
         connect(m_run.get(), &TrainingRun::ended, this, [this] {
@@ -288,6 +292,40 @@ QString LearnWindow::progressText() const {
     return {};
 }
 
+std::optional<Workspace::Learned> LearnWindow::learned() const {
+    if (!hasPolicy()) return m_restored;
+    const TrainingRequest& of = m_run->request();
+    const auto& training = m_run->training();
+    Workspace::Learned learned{of.policy->id,
+                               of.updates,
+                               {},
+                               std::shared_ptr<const std::vector<TrainingPoint>>(training, &training->curve)};
+    if (m_savedUpdates > 0) learned.file = m_savedFile.toStdString();
+    return learned;
+}
+
+void LearnWindow::restore(const Workspace::Learned& learned) {
+    if (m_run || learned.curve->empty()) return;
+    m_restored = learned;
+    showRequest();
+    showProgress();
+    const QString file = QString::fromStdString(learned.file);
+    if (QFileInfo::exists(file)) resume(file);
+}
+
+QString LearnWindow::restoredText() const {
+    const PolicyInfo* policy = find_policy(m_restored->policy);
+    const QString title = toQString(policy != nullptr ? policy->title : m_restored->policy);
+    const QString file = QString::fromStdString(m_restored->file);
+    const QString curve = tr("The curve is that of %1 after %L2 updates, as the workspace kept it.")
+                              .arg(title)
+                              .arg(m_restored->curve->back().updates);
+    if (file.isEmpty()) return curve + QLatin1Char(' ') + tr("The policy itself was not saved.");
+    if (!QFileInfo::exists(file))
+        return curve + QLatin1Char(' ') + tr("The file of the policy is missing: %1.").arg(file);
+    return curve;
+}
+
 bool LearnWindow::hasUnsavedPolicy() const {
     return hasPolicy() && m_run->updates() != m_savedUpdates;
 }
@@ -309,7 +347,8 @@ void LearnWindow::showProgress() {
     m_progress->setVisible(running);
     m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(
                                        m_run->training(), &m_run->training()->curve)
-                                 : nullptr);
+                     : m_restored && !m_run ? m_restored->curve
+                                            : nullptr);
     showNetworks();
     const bool saveable = hasPolicy();
     if (m_save->isEnabled() != saveable) {
@@ -496,6 +535,7 @@ bool LearnWindow::save() {
         return false;
     }
     m_savedUpdates = now->state.updates;
+    m_savedFile = file;
     m_message->showMessage(MessageBar::Kind::information,
                            tr("Saved the policy (%L1 updates) to %2").arg(m_savedUpdates).arg(file));
     return true;

@@ -11,6 +11,7 @@
 #include "app/window/background.hpp"
 #include "app/window/learn/policy_trial.hpp"
 #include "app/window/learn/training_job.hpp"
+#include "core/io/state/workspace_file.hpp"
 
 class QComboBox;
 class QDoubleSpinBox;
@@ -55,6 +56,11 @@ public:
     /// its training. Reports errors of the file in a dialog.
     void resume(const QString& file);
     bool isReading() const { return m_resumeLane.busy(); }
+    /// What a workspace keeps: the policy's curve, or the one that was restored; nothing if there is none.
+    std::optional<Workspace::Learned> learned() const;
+    /// Shows the curve of a workspace until a policy is trained here, and resumes the policy's file where
+    /// there is one. Without effect if there is a policy already.
+    void restore(const Workspace::Learned& learned);
     /// Whether a policy is trained (and not paused) or tested.
     bool isWorking() const {
         return (isRunning() && !m_run->isPaused()) || m_testLane.busy() || m_optimizeLane.busy();
@@ -95,6 +101,8 @@ private:
     /// Title of the machine to train on; the name of its file where no title is known.
     QString machineTitle() const;
     bool isResumed(const TrainingRequest& request) const;
+    /// What is known of the policy of the restored curve.
+    QString restoredText() const;
     /// Updates the form: what is visible and enabled, the buttons and the note about the request.
     void showRequest();
     /// Starts, continues or stops the training.
@@ -122,7 +130,9 @@ private:
     std::unique_ptr<TrainingRun> m_run;
     std::shared_ptr<const PolicyFile> m_resumed;  ///< policy to resume, while the form agrees with its record
     QString m_resumedFile;
+    std::optional<Workspace::Learned> m_restored;
     std::uint64_t m_savedUpdates = 0;      ///< updates of the policy when it was saved last
+    QString m_savedFile;                   ///< where it was
     CdfData m_tested, m_optimized;         ///< results known so far
     std::uint64_t m_testedUpdates = 0;     ///< updates of the policy that m_tested is of
     std::uint64_t m_optimizedUpdates = 0;  ///< updates of the policies that m_optimized is of

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/learn/learning.hpp"
 
+#include <utility>
+
 #include <QAction>
 #include <QFileDialog>
 #include <QToolButton>
@@ -17,7 +19,7 @@ Learning::Learning(Document* document, std::map<std::string, OptionValues>& opti
     connect(document, &Document::problemChanged, this, &Learning::showAction);
     m_back = new QToolButton(parent);
     m_back->setObjectName(QStringLiteral("toLearning"));
-    m_back->setToolTip(tr("Open the training window, which goes on (Ctrl+Shift+L)"));
+    m_back->setToolTip(tr("Open the training window; training continues (Ctrl+Shift+L)"));
     m_back->hide();
     connect(m_back, &QToolButton::clicked, this, &Learning::train);
 }
@@ -49,10 +51,22 @@ void Learning::train() {
         connect(m_window, &LearnWindow::policyChanged, this, &Learning::showAction);
         connect(m_window, &LearnWindow::predictionWanted, this, &Learning::predictTrained);
         connect(m_window, &LearnWindow::stateChanged, this, &Learning::showBack);
+        connect(m_window, &LearnWindow::stateChanged, this, &Learning::learnedChanged);
+        if (m_restored) m_window->restore(*std::exchange(m_restored, std::nullopt));
     }
     m_window->show();
     m_window->raise();
     m_window->activateWindow();
+}
+
+std::optional<Workspace::Learned> Learning::learned() const {
+    return m_window != nullptr ? m_window->learned() : m_restored;
+}
+
+void Learning::restore(std::optional<Workspace::Learned> learned) {
+    if (!learned) return;
+    if (m_window != nullptr) return m_window->restore(*learned);
+    m_restored = std::move(learned);
 }
 
 void Learning::predictTrained() {
@@ -114,8 +128,7 @@ void Learning::predictBy(std::function<std::shared_ptr<const PolicyFile>()> read
             }
             const Rollout rollout = predict_placement(*policy->design.policy, policy->state.weights, graph,
                                                       policy->design.training.passes);
-            return Prediction{policy, std::make_shared<const Placement>(
-                                          obeying(graph.choices.problem(), last_placement(graph, rollout)))};
+            return Prediction{policy, std::make_shared<const Placement>(last_placement(graph, rollout))};
         },
         [this, problem = m_document->problem()](Prediction prediction) {
             if (m_document->problem() != problem) return;  // something else has been opened

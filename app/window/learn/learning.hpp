@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <QObject>
@@ -11,6 +12,7 @@
 
 #include "app/window/background.hpp"
 #include "core/io/state/policy_file.hpp"
+#include "core/io/state/workspace_file.hpp"
 
 class QAction;
 class QToolButton;
@@ -30,6 +32,11 @@ public:
     Learning(Document* document, std::map<std::string, OptionValues>& options, const Gallery& gallery,
              QWidget* parent);
     ~Learning() override;
+
+    /// What a workspace keeps of the training window; nothing if nothing was learned.
+    std::optional<Workspace::Learned> learned() const;
+    /// Shows it in the training window, once that is opened.
+    void restore(std::optional<Workspace::Learned> learned);
 
     /// Sets the action that predicts with the policy of the training window, which is enabled while there is
     /// one.
@@ -55,6 +62,10 @@ public:
     /// Predicts with the policy of the training window.
     void predictTrained();
 
+Q_SIGNALS:
+    /// learned() may have changed.
+    void learnedChanged();
+
 private:
     void showAction();
     void showBack();
@@ -64,7 +75,8 @@ private:
     std::map<std::string, OptionValues>& m_options;
     const Gallery& m_gallery;
     QWidget* m_parent;
-    LearnWindow* m_window = nullptr;  ///< null until it is opened first
+    std::optional<Workspace::Learned> m_restored;  ///< that waits for the window
+    LearnWindow* m_window = nullptr;               ///< null until it is opened first
     QAction* m_predictTrained = nullptr;
     QToolButton* m_back = nullptr;
 

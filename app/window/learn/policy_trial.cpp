@@ -14,6 +14,7 @@ constexpr int kRandomPlacements = 10;
 
 CdfData data_of(std::span<const Lesson> lessons, std::initializer_list<QString> schemes) {
     CdfData data;
+    data.rows = QObject::tr("Placement");
     for (const Lesson& lesson : lessons) {
         data.graphs.push_back({QString::fromStdString(lesson.job.problem->graph->name()),
                                lesson.job.single_device_fits ? lesson.job.single_device_s : 0});
@@ -38,7 +39,8 @@ CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, s
         // placement.
         std::vector<Placement> placements;
         for (int j = 0; j < kRandomPlacements; ++j)
-            placements.push_back(lesson.graph->choices.random_placement(random));
+            placements.push_back(
+                obeying(*lesson.job.problem, lesson.graph->choices.random_placement(random)));
         const Rollout rollout =
             predict_placement(*design.policy, policy.state.weights, *lesson.graph, design.training.passes);
         if (design.policy->improves()) {

@@ -10,6 +10,7 @@
 #include "core/graph/families.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/job/bound_tightening.hpp"
 #include "core/learn/training_run.hpp"
 #include "core/search/threads.hpp"
 
@@ -70,7 +71,10 @@ void TrainingRun::start(std::uint64_t updates) {
     m_request.updates = updates;
     m_state = State::running;
     m_pause.set(false);
-    m_thread = std::jthread([this, updates](std::stop_token stop) { work(std::move(stop), updates); });
+    m_thread = std::jthread([this, updates](std::stop_token stop) {
+        give_way();
+        work(std::move(stop), updates);
+    });
 }
 
 void TrainingRun::stop() {

@@ -12,7 +12,7 @@ QString Document::editHindrance() const {
     if (job().own_machine)
         return tr("%1 is a workload with a machine and times of its own, which cannot be edited.")
             .arg(QString::fromStdString(problem()->network->name()));
-    if (m_openLane.busy()) return tr("Something is being opened: edit the machine when that has ended.");
+    if (m_openLane.busy()) return tr("Wait until loading ends, then edit the machine.");
     return {};
 }
 
@@ -80,6 +80,18 @@ void Document::addMachineStep(MachineStep step) {
     if (!m_machineLane.busy()) startMachineStep();
 }
 
+void Document::dropMachineSteps() {
+    m_machineLane.cancel();
+    const bool stops = std::exchange(m_machineStops, false);
+    if (m_machineSteps.empty()) return;
+    const QString title = m_machineSteps.back().title;
+    m_machineSteps.clear();
+    Q_EMIT machineChanged();
+    QString text = tr("“%1” was dropped: another change came before it was applied.").arg(title);
+    if (stops) text += tr(" It has stopped the searches; their best placements stay in Runs.");
+    Q_EMIT message(false, text);
+}
+
 void Document::startMachineStep() {
     m_background.run(
         m_machineLane,
@@ -98,7 +110,11 @@ void Document::startMachineStep() {
         [this](const QString& error) {
             m_machineSteps.clear();
             Q_EMIT machineChanged();
-            Q_EMIT message(true, error);
+            Q_EMIT message(true, std::exchange(m_machineStops, false)
+                                     ? tr("%1. The searches were stopped; their best placements stay in "
+                                          "Runs.")
+                                           .arg(error)
+                                     : error);
         });
 }
 

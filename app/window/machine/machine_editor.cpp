@@ -50,7 +50,7 @@ QStringList figureTips(std::span<const Figure<Item>> figures) {
 template <class Item>
 double valueOf(const QString& text, const Figure<Item>& figure) {
     if (const auto value = numberOf(text)) return *value;
-    throw MachineError("", in_quotes(text.toStdString()) + " is no number, expected " +
+    throw MachineError("", in_quotes(text.toStdString()) + " is not a number, expected " +
                                short_number(figure.least) + " to " + short_number(figure.most) + ' ' +
                                std::string(figure.unit));
 }
@@ -121,6 +121,10 @@ MachineEditor::MachineEditor(Document* document, QWidget* parent)
     });
     connect(document, &Document::problemChanged, this, &MachineEditor::showMachine);
     connect(document, &Document::machineChanged, this, &MachineEditor::showMachine);
+    // The message of the main window is behind this one.
+    connect(document, &Document::message, this, [this](bool error, const QString& text) {
+        if (error && isVisible()) tell(text);
+    });
     resize(QSize(940, 660));
     m_devices->setFocus();
     showMachine();
@@ -169,7 +173,7 @@ FigureDelegate::Rules MachineEditor::rulesOf(EditOf edit, std::function<QString(
 }
 
 QWidget* MachineEditor::makeDevices() {
-    QStringList titles{tr("Name"), tr("Kind")};
+    QStringList titles{tr("Name"), tr("Model")};
     QStringList tips{tr("Name of the device"), tr("Model, with the figures of the catalogue of devices")};
     titles << figureTitles(device_figures());
     tips << figureTips(device_figures());
@@ -228,7 +232,7 @@ QWidget* MachineEditor::makeDevices() {
 }
 
 QWidget* MachineEditor::makeLinks() {
-    QStringList titles{tr("Name"), tr("Kind"), tr("Used by")};
+    QStringList titles{tr("Name"), tr("Model"), tr("Used by")};
     QStringList tips{tr("Name of the link: a channel in one direction, or one that both share"),
                      tr("Model of the link, with the figures of the catalogue"),
                      tr("Routes that cross the link; those of several routes wait for each other")};
@@ -458,7 +462,12 @@ void MachineEditor::fillRoutes(const Machine& machine) {
 void MachineEditor::selectRow() {
     const int page = m_pages->currentIndex();
     const auto shown = machine();
-    const int device = m_devices->currentRow(), link = m_links->currentRow(), route = m_routes->currentRow();
+    // Rows of an edit that was dropped stand for nothing until the tables are filled again.
+    const auto row = [](const QTableWidget* table, std::size_t rows) {
+        return static_cast<std::size_t>(table->currentRow() + 1) <= rows ? table->currentRow() : -1;
+    };
+    const int device = row(m_devices, shown->devices().size()), link = row(m_links, shown->channels().size()),
+              route = row(m_routes, shown->routes().size());
     m_duplicate->setEnabled(m_add->isEnabled() && device >= 0);
     m_remove->setEnabled(m_add->isEnabled() && device >= 0 && m_devices->rowCount() > 1);
     m_separate->setEnabled(m_add->isEnabled() && link >= 0 &&

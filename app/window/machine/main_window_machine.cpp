@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the main window does with machines.
 #include <QFileDialog>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollArea>
 
@@ -50,7 +52,23 @@ void MainWindow::openMachine() {
 
 void MainWindow::saveMachine() {
     if (!m_document->isOpen()) return;
-    const auto machine = m_document->machineToEdit();
+    auto machine = m_document->machineToEdit();
+    bool leavesFactors = false;
+    if (!m_document->whatIf().is_none()) {
+        QMessageBox question(QMessageBox::Question, tr("Save machine"),
+                             tr("Save the machine with its what-if factors?"), QMessageBox::NoButton, this);
+        question.setInformativeText(
+            tr("With the factors, the file has the changed bandwidth, memory and speed. Without them, it has "
+               "those of the machine, and the factors stay on."));
+        auto* with = question.addButton(tr("&With factors"), QMessageBox::AcceptRole);
+        auto* without = question.addButton(tr("With&out factors"), QMessageBox::AcceptRole);
+        question.addButton(QMessageBox::Cancel);
+        question.setDefaultButton(without);
+        question.exec();
+        if (question.clickedButton() != with && question.clickedButton() != without) return;
+        leavesFactors = question.clickedButton() == without;
+        if (leavesFactors) machine = m_document->whatIfBase();
+    }
     QString proposal = toQString(saved_name(*machine)).toLower();
     proposal.replace(QRegularExpression(QStringLiteral("[^a-z0-9]+")), QStringLiteral("-"));
     const QString file = askSaveFile(this, tr("Save machine"), exportFolderFor(m_document->networkFile()),
@@ -62,9 +80,10 @@ void MainWindow::saveMachine() {
     } catch (const InputError& error) {
         return showError(toQString(error.what()));
     }
-    showInformation(tr("Machine written to %1").arg(file));
+    showInformation(leavesFactors ? tr("Machine written to %1, without the what-if factors").arg(file)
+                                  : tr("Machine written to %1").arg(file));
     // The machine in use is now that of the file.
-    if (m_document->isMachineEdited()) m_document->setMachine(file);
+    if (m_document->isMachineEdited() && !leavesFactors) m_document->setMachine(file);
 }
 
 }  // namespace placewright

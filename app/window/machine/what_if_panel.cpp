@@ -52,7 +52,7 @@ WhatIfPanel::WhatIfPanel(Document* document, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(4, 4, 4, 4);
     layout->setSpacing(2);
-    m_topology->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
+    m_topology->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     layout->addWidget(m_topology, 1);
     m_target->setObjectName(QStringLiteral("whatIfTarget"));
     m_target->setForegroundRole(QPalette::PlaceholderText);
@@ -116,6 +116,7 @@ void WhatIfPanel::addRow(QGridLayout* grid, const QString& title, const QString&
     row.slider->setPageStep(kEnd / 2);  // a factor of 2
     row.slider->setAccessibleName(title);
     row.slider->setToolTip(tip);
+    row.slider->setFocusPolicy(Qt::StrongFocus);  // not by the wheel
     row.slider->installEventFilter(this);
     auto* label = new QLabel(title);
     label->setToolTip(tip);
@@ -139,6 +140,13 @@ void WhatIfPanel::focusFirst() {
 }
 
 bool WhatIfPanel::eventFilter(QObject* watched, QEvent* event) {
+    // The wheel scrolls the panel; a factor would stop the searches.
+    if (event->type() == QEvent::Wheel) {
+        if (const auto* slider = qobject_cast<QSlider*>(watched); slider != nullptr && !slider->hasFocus()) {
+            event->ignore();
+            return true;
+        }
+    }
     if (event->type() == QEvent::MouseButtonDblClick) {
         if (auto* slider = qobject_cast<QSlider*>(watched); slider != nullptr && slider->isEnabled()) {
             slider->setValue(0);
@@ -210,13 +218,14 @@ void WhatIfPanel::showTarget() {
     const Machine& machine = *m_document->job().machine;
     const std::vector<ChannelId> channels = m_topology->selectedChannels();
     if (const auto device = m_topology->selectedDevice()) {
-        m_target->setText(tr("Factors of %1, of all links").arg(toQString(machine.device(*device).name)));
+        m_target->setText(
+            tr("Speed and memory of %1; all links").arg(toQString(machine.device(*device).name)));
     } else if (!channels.empty()) {
         const QString name = toQString(machine.channels()[channels.front()].name);
-        m_target->setText(channels.size() > 1 ? tr("Factors of %1 and back, of all devices").arg(name)
-                                              : tr("Factors of %1, of all devices").arg(name));
+        m_target->setText(channels.size() > 1 ? tr("Bandwidth of %1 and back; all devices").arg(name)
+                                              : tr("Bandwidth of %1; all devices").arg(name));
     } else {
-        m_target->setText(tr("Factors of all; click one in the picture"));
+        m_target->setText(tr("All devices and links; click one in the picture"));
     }
 }
 
@@ -230,15 +239,7 @@ void WhatIfPanel::showResult() {
     } else if (const Assessment* now = m_document->assessment(); now != nullptr) {
         const auto before_s = m_document->valueWithoutFactors();
         QString text = now->is_defined() ? secondsText(now->score.value_s) : tr("not defined");
-        if (now->is_defined() && before_s && *before_s > 0) {
-            const long percent = std::lround((now->score.value_s / *before_s - 1) * 100);
-            text = tr("%1 → %2 (%3%4 %)")
-                       .arg(secondsText(*before_s), text,
-                            percent < 0   ? QStringLiteral("−")
-                            : percent > 0 ? QStringLiteral("+")
-                                          : QString())
-                       .arg(std::abs(percent));
-        }
+        if (now->is_defined() && before_s) text = beforeAndNowText(*before_s, now->score.value_s, text);
         if (now->is_defined() && !now->score.fits) {
             text += tr(", does not fit the memory");
             colors.setColor(QPalette::WindowText, warningColor(palette()));

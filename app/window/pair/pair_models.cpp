@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/pair/pair_models.hpp"
 
+#include <QGuiApplication>
 #include <QIcon>
 #include <QPixmap>
 
@@ -10,14 +11,6 @@
 
 namespace placewright {
 namespace {
-
-constexpr int kSwatchPixels = 10;
-
-QIcon swatchIcon(const Machine& machine, DeviceId device) {
-    QPixmap pixmap(kSwatchPixels, kSwatchPixels);
-    pixmap.fill(deviceColor(machine, device));
-    return pixmap;
-}
 
 QVariant alignment(bool number) {
     return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
@@ -106,8 +99,10 @@ QVariant PairOps::data(const QModelIndex& index, int role) const {
     const int column = index.column();
     if (role == OpRole) return op.b;
     if (role == Qt::TextAlignmentRole) return alignment(column >= TimeA);
-    if (role == Qt::DecorationRole && column == DeviceA) return swatchIcon(a, op.device_a);
-    if (role == Qt::DecorationRole && column == DeviceB) return swatchIcon(b, op.device_b);
+    if (role == Qt::DecorationRole && column == DeviceA)
+        return deviceIcon(a, op.device_a, qGuiApp->devicePixelRatio());
+    if (role == Qt::DecorationRole && column == DeviceB)
+        return deviceIcon(b, op.device_b, qGuiApp->devicePixelRatio());
     if (role == SortRole && column == TimeA) return op.a_s;
     if (role == SortRole && column == TimeB) return op.b_s;
     if (role == SortRole && column == Change) return op.b_s - op.a_s;

@@ -14,6 +14,7 @@
 #include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QTableView>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "widgets/graph_view.hpp"
@@ -25,6 +26,7 @@ namespace placewright {
 namespace {
 
 constexpr int kMargin = 8;
+constexpr int kPaneSettlesMs = 150;
 
 /// A table with whole rows selected and columns as wide as they need.
 QTableView* table(PairModel* model, const QString& name, const char* objectName) {
@@ -51,7 +53,7 @@ QTableView* table(PairModel* model, const QString& name, const char* objectName)
 }  // namespace
 
 PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* parent)
-    : QWidget(parent, Qt::Window), m_document(document), m_pinned(pinned) {
+    : QWidget(parent, Qt::Window), m_document(document), m_pinned(pinned), m_scene(document) {
     setWindowTitle(tr("Two placements — Placewright"));
     setObjectName(QStringLiteral("pairWindow"));
     resize(QSize(1400, 980).boundedTo(screen()->availableSize() - QSize(40, 60)));
@@ -72,6 +74,7 @@ PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* par
     top->addWidget(m_showA);
     top->addWidget(m_pinB);
     auto* parts = new QSplitter(Qt::Vertical);
+    parts->setObjectName(QStringLiteral("parts"));
     parts->setChildrenCollapsible(false);
     parts->addWidget(makeGraphs());
     parts->addWidget(makeTimelines());
@@ -84,9 +87,14 @@ PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* par
 
     linkViews();
     connect(m_pinned, &PinnedPlacement::changed, this, &PairWindow::update);
-    connect(m_document, &Document::sceneChanged, this, [this] {
+    connect(&m_scene, &PairScene::changed, this, [this] {
         if (m_pair) showGraphs(*m_pair);
     });
+    auto* const roomTimer = new QTimer(this);
+    roomTimer->setSingleShot(true);
+    roomTimer->setInterval(kPaneSettlesMs);
+    connect(graph(1), &GraphView::roomChanged, roomTimer, qOverload<>(&QTimer::start));
+    connect(roomTimer, &QTimer::timeout, this, &PairWindow::fitRoom);
     connect(m_document, &Document::selectionChanged, this, &PairWindow::showSelection);
     connect(new QShortcut(QKeySequence::Close, this), &QShortcut::activated, this, &QWidget::close);
 }
@@ -276,9 +284,23 @@ void PairWindow::update() {
     showSelection();
 }
 
-/// Both graphs have the layout of the one on screen.
+void PairWindow::setDirection(std::optional<LayoutRoom::Direction> direction) {
+    m_direction = direction;
+    fitRoom();
+}
+
+/// Lays out the graphs for their panes, which have the same shape.
+void PairWindow::fitRoom() {
+    if (!graph(1)->isVisible() || !graph(1)->isFitted()) return;
+    const QSizeF room = graph(1)->roomForWhole();
+    const double aspect = room.width() / room.height();
+    using Direction = LayoutRoom::Direction;
+    m_scene.setRoom({m_direction.value_or(aspect > 1 ? Direction::right : Direction::down), aspect});
+}
+
+/// Both graphs have the same layout.
 void PairWindow::showGraphs(const Pair& pair) {
-    const auto& scene = m_document->scene();
+    const auto scene = m_scene.scene();
     if (!scene || pair.b.simulated->timeline->problem != m_document->problem()) return;
     m_linking = true;
     OpList moved;

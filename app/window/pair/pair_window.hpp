@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+#include "app/window/pair/pair_scene.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 
 class QCheckBox;
@@ -28,6 +29,10 @@ public:
     /// Of side A (0) or B (1).
     GraphView* graph(int side) const { return m_graphs[static_cast<std::size_t>(side)]; }
     TimelineView* timeline(int side) const { return m_timelines[static_cast<std::size_t>(side)]; }
+    /// The layout of both graphs.
+    const PairScene& scene() const { return m_scene; }
+    /// Draws the graphs in this direction; nothing: the one that suits the shape of their panes.
+    void setDirection(std::optional<LayoutRoom::Direction> direction);
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -38,6 +43,7 @@ private:
     QWidget* makeTimelines();
     QWidget* makeTables();
     void linkViews();
+    void fitRoom();
     void update();
     void showGraphs(const Pair& pair);
     void showSelection();
@@ -48,6 +54,8 @@ private:
     Document* m_document;
     PinnedPlacement* m_pinned;
     std::shared_ptr<const Pair> m_pair;  ///< what is shown; null: nothing
+    PairScene m_scene;
+    std::optional<LayoutRoom::Direction> m_direction;
     std::array<GraphView*, 2> m_graphs{};
     std::array<TimelineView*, 2> m_timelines{};
     std::array<QLabel*, 2> m_captions{};

@@ -152,7 +152,7 @@ void warn_of_moved(const PlacedNetwork& placed, const Placement& loaded, Written
         const GroupId group = problem.grouping.group_of[id];
         if (problem.graph->op(id).phase != Phase::forward || loaded[group] == placed.placement[group])
             continue;
-        elsewhere.add(problem.graph->op(id).name + " on " + problem.machine->device(loaded[group]).name);
+        elsewhere.add(problem.graph->op(id).name, "on", problem.machine->device(loaded[group]).name);
     }
     if (elsewhere.empty()) return;
     written.step_time_s = step_time_s(placed, loaded);

@@ -23,7 +23,7 @@ LoadedMap load_device_map(const Problem& problem, const MapModules& modules, con
         if (place != kInvalidDevice) return;
         place = device;
         if (!std::ranges::binary_search(allowed(op), device))
-            loaded.not_allowed.add(name + " on " + problem.machine->device(device).name);
+            loaded.not_allowed.add(name, "on", problem.machine->device(device).name);
     };
     // Parameters must be on their device of the map; the other ops of a group follow them.
     std::vector<bool> told(problem.graph->size(), false);

@@ -49,9 +49,9 @@ public:
         const GroupId group = problem_.grouping.group_of[*op];
         const auto allowed = problem_.allowed_devices(group);
         if (!std::binary_search(allowed.begin(), allowed.end(), *device))
-            not_allowed_.add(name + " on " + device_text);
+            not_allowed_.add(name, "on", device_text);
         DeviceId& placed = placement_[group];
-        if (placed != kInvalidDevice && placed != *device) apart_.add(placed_by_[group] + " and " + name);
+        if (placed != kInvalidDevice && placed != *device) apart_.add(placed_by_[group], "and", name);
         if (placed == kInvalidDevice) placed_by_[group] = name;
         placed = *device;
     }

@@ -197,7 +197,8 @@ TrainingRecord record_from(const JsonValue& value, const PolicyInfo*& info) {
     record.size.nodes = static_cast<std::uint32_t>(value.at("nodes").whole(1, kMostNodes));
     const std::string seed = value.at("seed").text();
     const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), record.seed);
-    if (error != std::errc() || end != seed.data() + seed.size()) value.at("seed").fail("is no whole number");
+    if (error != std::errc() || end != seed.data() + seed.size())
+        value.at("seed").fail("is not a whole number");
     record.planned_updates = static_cast<std::uint64_t>(
         value.at("planned_updates").whole(1, std::numeric_limits<std::int64_t>::max()));
     value.at("conditions").for_each_member([&](const std::string& name, const JsonValue& text) {

@@ -52,7 +52,8 @@ SavedSearch search_from(const JsonValue& value) {
     });
     const std::string seed = value.at("seed").text();
     const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), search.seed);
-    if (error != std::errc() || end != seed.data() + seed.size()) value.at("seed").fail("is no whole number");
+    if (error != std::errc() || end != seed.data() + seed.size())
+        value.at("seed").fail("is not a whole number");
     if (const JsonValue evaluations = value.at("evaluations"); !evaluations.json().is_null())
         search.evaluations =
             static_cast<std::uint64_t>(evaluations.whole(1, std::numeric_limits<std::int64_t>::max()));

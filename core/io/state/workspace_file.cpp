@@ -12,6 +12,8 @@
 #include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/state/workspace_parts.hpp"
+#include "core/io/state/workspace_values.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/option_json.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -22,68 +24,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWorkspaceFormat = "placewright.workspace";
-constexpr std::int64_t kWorkspaceVersion = 1;
-constexpr std::size_t kMostParts = 1000;  // runs, scenarios, kept placements
-constexpr std::int64_t kMostWhole = std::numeric_limits<std::int64_t>::max();
+// 2: factors on machines, measured runs, what was learned.
+constexpr std::int64_t kWorkspaceVersion = 2;
+constexpr std::size_t kMostParts = 1000;  // runs, scenarios, kept placements, measured runs
 constexpr std::array kStates{"running", "finished", "cancelled", "failed"};
 
 // --- values ---
-
-Json number_json(double value) {
-    return std::isfinite(value) ? json_number(value) : Json(nullptr);
-}
-
-/// A finite number; null stands for infinity.
-double number_from(const JsonValue& value) {
-    return value.json().is_null() ? kInfinity : value.number();
-}
-
-template <class Number>
-void append_number(std::string& text, Number value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    text.append(digits.data(), end.ptr);
-}
-
-/// The numbers in a text, separated by single blanks.
-template <class Number>
-bool next_number(std::string_view& text, Number& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) return false;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.empty()) return true;
-    if (text.front() != ' ') return false;
-    text.remove_prefix(1);
-    return !text.empty();
-}
-
-std::string placement_text(const Placement& placement) {
-    std::string text;
-    for (const DeviceId device : placement) {
-        if (!text.empty()) text += ' ';
-        append_number(text, device);
-    }
-    return text;
-}
-
-Placement placement_from(const JsonValue& value) {
-    const std::string whole = value.text();
-    std::string_view text = whole;
-    Placement placement;
-    while (!text.empty()) {
-        DeviceId device = 0;
-        if (!next_number(text, device)) value.fail("is no list of device numbers, such as \"0 0 1\"");
-        placement.push_back(device);
-    }
-    return placement;
-}
 
 Json score_json(const Score& score) {
     return Json::array({number_json(score.penalised_s), number_json(score.value_s), score.fits});
 }
 
 Score score_from(const JsonValue& value) {
-    if (value.size() != 3) value.fail("is no score: expected [seconds, seconds, true or false]");
+    if (value.size() != 3) value.fail("is not a score: expected [seconds, seconds, true or false]");
     return {number_from(value.at(0)), number_from(value.at(1)), value.at(2).truth()};
 }
 
@@ -118,6 +71,17 @@ bool is_file(const std::string& text) {
     return fs::path(text).has_parent_path() || fs::exists(text, error);
 }
 
+std::string relative_file(const std::string& file, const Path& folder) {
+    std::error_code error;
+    return fs::absolute(file, error).lexically_normal().lexically_relative(folder).generic_string();
+}
+
+std::string absolute_file(const JsonValue& value, const Path& folder) {
+    const std::string file = value.text();
+    if (file.empty()) value.fail("is empty");
+    return (folder / fs::path(file)).lexically_normal().string();
+}
+
 /// A file as a path relative to the workspace; the name of a shipped file, or the parts of a machine, as they
 /// are.
 Json source_json(const std::string& text, const Path& folder) {
@@ -127,7 +91,7 @@ Json source_json(const std::string& text, const Path& folder) {
     const fs::path shipped = fs::absolute(models_folder(), error).lexically_normal();
     const std::string inside = file.lexically_relative(shipped).string();
     if (!inside.empty() && !inside.starts_with("..")) return {{"name", file.stem().string()}};
-    return {{"file", file.lexically_relative(folder).generic_string()}};
+    return {{"file", relative_file(text, folder)}};
 }
 
 std::string source_from(const JsonValue& value, const Path& folder) {
@@ -135,9 +99,7 @@ std::string source_from(const JsonValue& value, const Path& folder) {
         if (name->text().empty()) name->fail("is empty");
         return name->text();
     }
-    const std::string file = value.at("file").text();
-    if (file.empty()) value.at("file").fail("is empty");
-    return (folder / fs::path(file)).lexically_normal().string();
+    return absolute_file(value.at("file"), folder);
 }
 
 Path folder_of(const Path& file) {
@@ -171,7 +133,7 @@ std::shared_ptr<const std::vector<CurvePoint>> curve_from(const JsonValue& value
     auto curve = std::make_shared<std::vector<CurvePoint>>();
     value.for_each_item([&](const JsonValue& point) {
         if (point.size() != 5)
-            point.fail("is no point: expected [evaluations, seconds, best, mean, true or false]");
+            point.fail("is not a point: expected [evaluations, seconds, best, mean, true or false]");
         curve->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
                           number_from(point.at(1)), number_from(point.at(2)), number_from(point.at(3)),
                           point.at(4).truth()});
@@ -192,7 +154,7 @@ Json archive_json(const ArchiveView& archive) {
 }
 
 std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
-    constexpr std::size_t kMostDimensions = 8, kMostCells = 10'000'000;
+    constexpr std::size_t kMostDimensions = 8, kMostCells = ArchiveView::kMostCells;
     auto archive = std::make_shared<ArchiveView>();
     std::size_t cells = 1;
     each_of(value.at("dimensions"), kMostDimensions, [&](const JsonValue& item) {
@@ -204,7 +166,7 @@ std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
         item.at("labels").for_each_item(
             [&](const JsonValue& label) { dimension.labels.push_back(label.text()); });
         if (!dimension.labels.empty() && dimension.labels.size() != dimension.size)
-            item.at("labels").fail("has not one text for each cell");
+            item.at("labels").fail("must have one text for each cell");
     });
     if (archive->dimensions.empty()) value.at("dimensions").fail("is empty");
     value.at("elites").for_each_item([&](const JsonValue& item) {
@@ -215,23 +177,6 @@ std::shared_ptr<const ArchiveView> archive_from(const JsonValue& value) {
                                    std::make_shared<const Placement>(placement_from(item.at("placement")))});
     });
     return archive;
-}
-
-Json means_json(const std::vector<SeriesPoint>& means) {
-    Json points = Json::array();
-    for (const SeriesPoint& point : means)
-        points.push_back(Json::array({point.evaluations, number_json(point.value)}));
-    return points;
-}
-
-std::vector<SeriesPoint> means_from(const JsonValue& value) {
-    std::vector<SeriesPoint> means;
-    value.for_each_item([&](const JsonValue& point) {
-        if (point.size() != 2) point.fail("is no point: expected [evaluations, value]");
-        means.push_back(
-            {static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)), number_from(point.at(1))});
-    });
-    return means;
 }
 
 Json samples_json(const std::vector<SamplePoint>& samples) {
@@ -245,7 +190,8 @@ Json samples_json(const std::vector<SamplePoint>& samples) {
 std::shared_ptr<const std::vector<SamplePoint>> samples_from(const JsonValue& value) {
     auto samples = std::make_shared<std::vector<SamplePoint>>();
     value.for_each_item([&](const JsonValue& point) {
-        if (point.size() != 4) point.fail("is no sample: expected [number, seconds, value, true or false]");
+        if (point.size() != 4)
+            point.fail("is not a sample: expected [number, seconds, value, true or false]");
         samples->push_back({static_cast<std::uint64_t>(point.at(0).whole(0, kMostWhole)),
                             number_from(point.at(1)), number_from(point.at(2)), point.at(3).truth()});
     });
@@ -270,7 +216,7 @@ std::shared_ptr<const QuantileSketch> sketch_from(const JsonValue& value) {
     while (!text.empty()) {
         std::uint64_t count = 0;
         if (!next_number(text, count) || count > kMostCount || std::ssize(counts) == QuantileSketch::kMost)
-            list.fail("is no list of at most " + std::to_string(QuantileSketch::kMost) +
+            list.fail("is not a list of at most " + std::to_string(QuantileSketch::kMost) +
                       " numbers, such as \"3 0 1\"");
         counts.push_back(count);
     }
@@ -304,7 +250,7 @@ std::vector<RecordedScore> scores_from(const JsonValue& value) {
             next_number(text, score.score.penalised_s) && next_number(text, score.score.value_s) &&
             next_number(text, fits) && text.empty() && (fits == 0 || fits == 1) &&
             std::isfinite(score.score.penalised_s) && std::isfinite(score.score.value_s);
-        if (!right) item.fail("is no score: expected \"KEY KEY SECONDS SECONDS FITS\"");
+        if (!right) item.fail("is not a score: expected \"KEY KEY SECONDS SECONDS FITS\"");
         score.score.fits = fits == 1;
     });
     return scores;
@@ -343,6 +289,8 @@ Json run_json(const Workspace::Run& run) {
     if (progress.samples) json["samples"] = samples_json(*progress.samples);
     if (run.sketch) json["sketch"] = sketch_json(*run.sketch);
     if (progress.archive) json["archive"] = archive_json(*progress.archive);
+    if (progress.distribution) json["distribution"] = distribution_json(*progress.distribution);
+    if (progress.training) json["training"] = training_json(*progress.training);
     json["scores"] = scores_json(run.scores);
     return json;
 }
@@ -355,7 +303,8 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     run.search.options = options_from(value.at("options"));
     const std::string seed = value.at("seed").text();
     std::string_view digits = seed;
-    if (!next_number(digits, run.search.seed) || !digits.empty()) value.at("seed").fail("is no whole number");
+    if (!next_number(digits, run.search.seed) || !digits.empty())
+        value.at("seed").fail("is not a whole number");
     if (const JsonValue limit = value.at("limit_evaluations"); !limit.json().is_null())
         run.search.evaluations = static_cast<std::uint64_t>(limit.whole(1, kMostWhole));
     run.seconds = number_from(value.at("limit_s"));
@@ -386,6 +335,9 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     if (const auto samples = value.find("samples")) run.progress.samples = samples_from(*samples);
     if (const auto sketch = value.find("sketch")) run.sketch = sketch_from(*sketch);
     if (const auto archive = value.find("archive")) run.progress.archive = archive_from(*archive);
+    if (const auto distribution = value.find("distribution"))
+        run.progress.distribution = distribution_from(*distribution);
+    if (const auto training = value.find("training")) run.progress.training = training_from(*training);
     run.scores = scores_from(value.at("scores"));
     return run;
 }
@@ -398,6 +350,7 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
     for (const Workspace::Scenario& scenario : workspace.scenarios) {
         Json json = {{"machine", source_json(scenario.machine, folder)}};
         if (!scenario.edited.empty()) json["edited"] = json_value(scenario.edited);
+        if (!scenario.factors.is_none()) json["what_if"] = factors_json(scenario.factors);
         json["options"] = options_json(with_files(scenario.options, folder, true));
         json["fingerprint"] = scenario.fingerprint;
         scenarios.push_back(std::move(json));
@@ -426,6 +379,21 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
         root["pinned"] = {{"scenario", workspace.pinned->scenario},
                           {"placement", placement_text(workspace.pinned->placement)},
                           {"name", workspace.pinned->name}};
+    if (!workspace.measured.empty()) {
+        Json measured = Json::array();
+        for (const Workspace::Measured& each : workspace.measured) {
+            measured.push_back({{"name", each.name}, {"saved", each.saved}, {"scenario", each.scenario}});
+            if (!each.file.empty()) measured.back()["trace"] = relative_file(each.file, folder);
+            add_measured(measured.back(), each.run);
+        }
+        root["measured"] = std::move(measured);
+        root["benchmarks"] = workspace.benchmarks;
+    }
+    if (const auto& learned = workspace.learned) {
+        root["learned"] = {{"policy", learned->policy}, {"planned_updates", learned->planned_updates}};
+        if (!learned->file.empty()) root["learned"]["file"] = relative_file(learned->file, folder);
+        root["learned"]["training"] = training_json(*learned->curve);
+    }
     return file_text(root);
 }
 
@@ -450,9 +418,13 @@ Workspace read_workspace(const Path& file) {
     workspace.network = source_from(root.at("network"), folder);
     each_of(root.at("scenarios"), kMostParts, [&](const JsonValue& item) {
         const auto edited = item.find("edited");
-        workspace.scenarios.push_back(
-            {source_from(item.at("machine"), folder), edited ? edited->json().dump() : std::string(),
-             with_files(options_from(item.at("options")), folder, false), item.at("fingerprint").text()});
+        workspace.scenarios.push_back({source_from(item.at("machine"), folder),
+                                       edited ? edited->json().dump() : std::string(),
+                                       with_files(options_from(item.at("options")), folder, false),
+                                       item.at("fingerprint").text(),
+                                       {}});
+        if (const auto factors = item.find("what_if"))
+            workspace.scenarios.back().factors = factors_from(*factors);
     });
     if (workspace.scenarios.empty()) root.at("scenarios").fail("is empty");
     root.at("placement").for_each_member([&](const std::string& op, const JsonValue& device) {
@@ -483,6 +455,25 @@ Workspace read_workspace(const Path& file) {
             [&](const JsonValue& path) { workspace.closed_modules.push_back(path.text()); });
     }
     workspace.view = options_from(root.at("view"));
+    if (const auto measured = root.find("measured")) {
+        each_of(*measured, kMostParts, [&](const JsonValue& item) {
+            Workspace::Measured& each = workspace.measured.emplace_back();
+            each.name = item.at("name").text();
+            each.saved = item.at("saved").truth();
+            each.scenario = index_from(item.at("scenario"), workspace.scenarios.size());
+            if (const auto trace = item.find("trace")) each.file = absolute_file(*trace, folder);
+            each.run = measured_from(item);
+        });
+        workspace.benchmarks = static_cast<int>(root.at("benchmarks").whole(0, 1'000'000'000));
+    }
+    if (const auto learned = root.find("learned")) {
+        Workspace::Learned& found = workspace.learned.emplace();
+        found.policy = learned->at("policy").text();
+        found.planned_updates =
+            static_cast<std::uint64_t>(learned->at("planned_updates").whole(0, kMostWhole));
+        if (const auto policy = learned->find("file")) found.file = absolute_file(*policy, folder);
+        found.curve = training_from(learned->at("training"));
+    }
     return workspace;
 }
 

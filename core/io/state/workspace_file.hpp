@@ -13,7 +13,9 @@
 #include "core/base/path.hpp"
 #include "core/base/quantile_sketch.hpp"
 #include "core/io/state/score_file.hpp"
+#include "core/machine/machine_edit.hpp"
 #include "core/search/search.hpp"
+#include "core/sim/measured_run.hpp"
 
 namespace placewright {
 
@@ -28,7 +30,8 @@ struct Workspace {
         std::string edited{};  ///< machine_json() of what that machine became by edits; empty: none
         OptionValues options;
         std::string
-            fingerprint;  ///< problem_fingerprint(); placements by group are valid only if it is equal
+            fingerprint;   ///< problem_fingerprint(); placements by group are valid only if it is equal
+        WhatIf factors{};  ///< on that machine
     };
     /// A placement of a scenario that is kept.
     struct Kept {
@@ -50,7 +53,6 @@ struct Workspace {
         std::string name{};      ///< that the user gave; empty: none
         bool hidden = false;     ///< in no plot
         bool exhausted = false;  ///< had no more placements to propose
-        /// Without distribution and training.
         SearchProgress progress;
         std::shared_ptr<const QuantileSketch> sketch;  ///< of all scores; null: unknown
         std::vector<RecordedScore> scores;
@@ -61,6 +63,23 @@ struct Workspace {
         std::size_t scenario = 0;  ///< index
         Placement placement;
         std::string name;
+    };
+
+    /// A measured run, in the ids of a scenario; its trace has spans and memory alone.
+    struct Measured {
+        std::string name;
+        std::string file{};        ///< trace that it was read from; empty: none
+        bool saved = false;        ///< in a file that the user chose
+        std::size_t scenario = 0;  ///< index
+        MeasuredRun run;
+    };
+
+    /// How a policy was trained in the window.
+    struct Learned {
+        std::string policy;  ///< PolicyInfo::id
+        std::uint64_t planned_updates = 0;
+        std::string file{};                                       ///< of the policy; empty: it is in none
+        std::shared_ptr<const std::vector<TrainingPoint>> curve;  ///< never null
     };
 
     std::string title{};              ///< for lists of files: what is in it, one line
@@ -78,6 +97,9 @@ struct Workspace {
     std::vector<std::string> closed_modules;  ///< paths of scopes
     bool has_modules = false;                 ///< whether closed_modules says anything
     OptionValues view;                        ///< what only the window understands
+    std::vector<Measured> measured{};
+    int benchmarks = 0;  ///< number of benchmarks of the network, for the name of the next
+    std::optional<Learned> learned{};
 };
 
 /// Returns the JSON text of a workspace that will be at `file`: files are named relative to its folder.

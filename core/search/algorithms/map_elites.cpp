@@ -21,6 +21,8 @@ struct MapElitesOptions {
     std::uint32_t most_used_size = 0;
     std::uint32_t used_size = 0;
     std::uint32_t jumps_size = 40;
+    std::uint32_t crossing_size = 0;
+    std::uint32_t balance_size = 0;
     std::size_t initial_size = 3;
     double mutation_rate = 0.01;
     double copy_mutation_rate = 0.01;
@@ -41,11 +43,18 @@ const OptionSchema<MapElitesOptions>& map_elites_schema() {
     static const auto schema =
         OptionSchema<Options>{}
             .add("most_used_size", &Options::most_used_size, 0, 1024,
-                 "Cells along the most used device; 0: one per device.")
+                 "Cells along the most used device; 0: one per device, at most 256.")
             .add("used_size", &Options::used_size, 0, 1024,
-                 "Cells along the number of devices used; 0: one per device.")
+                 "Cells along the number of devices used; 0: one per device, at most 256.")
             .add("jumps_size", &Options::jumps_size, 1, 1000,
                  "Cells along the share of edges that jump between devices.")
+            .add(
+                "crossing_size", &Options::crossing_size, 0, 64,
+                "Cells along the bytes that cross between devices in a step, each up to twice as many as the "
+                "one before; 0: no such axis.")
+            .add("balance_size", &Options::balance_size, 0, 1000,
+                 "Cells along the balance: the work that the other devices do beside the busiest one, as a "
+                 "share of the most that they could; 0: no such axis.")
             .add("initial_size", &Options::initial_size, 1, 100'000,
                  "Number of random placements to begin with.")
             .add("mutation_rate", &Options::mutation_rate, 0, 1,
@@ -93,7 +102,8 @@ public:
     MapElites(const SearchContext& context, const MapElitesOptions& options)
         : choices_(context.problem, options.allow_cpu),
           niches_(told_apart(context, options.allow_cpu),
-                  {options.most_used_size, options.used_size, options.jumps_size}),
+                  {options.most_used_size, options.used_size, options.jumps_size, options.crossing_size,
+                   options.balance_size}),
           options_(options),
           crossover_(crossover_from(options.crossover_type)),
           random_(context.seed),
@@ -218,6 +228,8 @@ AlgorithmInfo map_elites_algorithm() {
           {{"most_used_size", std::int64_t{0}},
            {"used_size", std::int64_t{0}},
            {"jumps_size", std::int64_t{40}},
+           {"crossing_size", std::int64_t{0}},
+           {"balance_size", std::int64_t{0}},
            {"initial_size", std::int64_t{3}},
            {"mutation_rate", 0.4},
            {"copy_mutation_rate", 0.4},

@@ -3,7 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <utility>
+
+#include "core/base/units.hpp"
+#include "core/search/options.hpp"
 
 namespace placewright {
 namespace {
@@ -30,10 +36,26 @@ std::uint32_t index_of(double share, double scale, std::uint32_t size) {
     return std::min(static_cast<std::uint32_t>(std::lround(share * scale)), size - 1);
 }
 
+std::string percent_of(std::uint32_t cell, std::uint32_t size) {
+    const double share = size > 1 ? static_cast<double>(cell) / (size - 1) : 0;
+    return std::to_string(std::lround(100 * share)) + " %";
+}
+
+/// Upper limit of a cell along the crossing bytes.
+double crossing_limit(double most_bytes, std::uint32_t cell, std::uint32_t size) {
+    return cell == 0 && size > 1
+               ? 0
+               : std::ldexp(most_bytes, static_cast<int>(cell + 1) - static_cast<int>(size));
+}
+
+constexpr std::size_t kMostDeviceCells = 256;
+
 }  // namespace
 
 Niches::Niches(const DeviceChoices& choices, Indices sizes)
     : sizes_(sizes),
+      has_crossing_(sizes[3] > 0),
+      has_balance_(sizes[4] > 0),
       position_(choices.problem().devices, static_cast<std::uint32_t>(choices.devices().size())),
       edges_(group_edges(choices.problem())) {
     for (const DeviceId device : choices.devices()) {
@@ -44,9 +66,68 @@ Niches::Niches(const DeviceChoices& choices, Indices sizes)
         first.name.clear();
         alike_ = alike_ && description == first;
     }
-    for (std::uint32_t& size : sizes_) {
-        if (size == 0) size = static_cast<std::uint32_t>(names_.size());
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        if (sizes_[i] == 0)
+            sizes_[i] = i < 2 ? static_cast<std::uint32_t>(std::min(names_.size(), kMostDeviceCells)) : 1;
     }
+    double cells = 1;
+    for (const std::uint32_t size : sizes_) cells *= size;
+    if (cells > static_cast<double>(ArchiveView::kMostCells))
+        throw OptionError("the archive would have " + format_count(cells) + " cells, more than " +
+                          format_count(static_cast<double>(ArchiveView::kMostCells)) +
+                          ": make its sizes smaller");
+
+    const Problem& problem = choices.problem();
+    if (has_crossing_) {
+        std::map<std::pair<GroupId, std::vector<GroupId>>, double> bytes_of;
+        for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
+            const GroupId producer = problem.grouping.group_of[problem.producer[tensor]];
+            std::vector<GroupId> readers;
+            for (std::uint32_t i = problem.consumer_begin[tensor]; i < problem.consumer_begin[tensor + 1];
+                 ++i) {
+                const GroupId reader = problem.grouping.group_of[problem.consumer[i]];
+                if (reader != producer) readers.push_back(reader);
+            }
+            std::ranges::sort(readers);
+            readers.erase(std::ranges::unique(readers).begin(), readers.end());
+            if (!readers.empty()) bytes_of[{producer, std::move(readers)}] += problem.tensor_bytes[tensor];
+        }
+        for (const auto& [ends, bytes] : bytes_of) {
+            messages_.push_back({ends.first, ends.second, bytes});
+            most_crossing_bytes_ +=
+                bytes * static_cast<double>(std::min(ends.second.size(), names_.size() - 1));
+        }
+    }
+    if (has_balance_) {
+        for (GroupId group = 0; group < problem.groups; ++group) {
+            for (DeviceId device = 0; device < problem.devices; ++device)
+                group_time_s_.push_back(problem.group_time_s(group, device));
+        }
+    }
+}
+
+double Niches::crossing_bytes(std::span<const DeviceId> placement) const {
+    double bytes = 0;
+    std::vector<std::size_t> reached(position_.size(), messages_.size());  // [device]: by which message
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+        const Message& message = messages_[i];
+        reached[placement[message.producer]] = i;
+        for (const GroupId reader : message.readers) {
+            if (std::exchange(reached[placement[reader]], i) != i) bytes += message.bytes;
+        }
+    }
+    return bytes;
+}
+
+double Niches::balance(std::span<const DeviceId> placement) const {
+    if (!has_balance_) return 0;
+    std::vector<double> busy_s(position_.size(), 0);
+    for (std::size_t group = 0; group < placement.size(); ++group)
+        busy_s[placement[group]] += group_time_s_[group * position_.size() + placement[group]];
+    const double longest_s = std::ranges::max(busy_s);
+    if (longest_s <= 0 || names_.size() < 2) return 0;
+    return (std::accumulate(busy_s.begin(), busy_s.end(), 0.0) / longest_s - 1) /
+           static_cast<double>(names_.size() - 1);
 }
 
 Niches::Indices Niches::indices(std::span<const DeviceId> placement) const {
@@ -63,14 +144,28 @@ Niches::Indices Niches::indices(std::span<const DeviceId> placement) const {
     const auto devices = static_cast<double>(names_.size());
     const double jump_share =
         edges_.empty() ? 0 : static_cast<double>(jumps) / static_cast<double>(edges_.size());
-    return {index_of(position_[most_used] / devices, sizes_[0], sizes_[0]),
-            index_of(static_cast<double>(used - 1) / devices, sizes_[1], sizes_[1]),
-            index_of(jump_share, sizes_[2] - 1, sizes_[2])};
+    Indices indices{index_of(position_[most_used] / devices, sizes_[0], sizes_[0]),
+                    index_of(static_cast<double>(used - 1) / devices, sizes_[1], sizes_[1]),
+                    index_of(jump_share, sizes_[2] - 1, sizes_[2])};
+    if (has_crossing_) {
+        const double bytes = crossing_bytes(placement);
+        while (indices[3] + 1 < sizes_[3] &&
+               bytes > crossing_limit(most_crossing_bytes_, indices[3], sizes_[3]))
+            ++indices[3];
+    }
+    if (has_balance_) indices[4] = index_of(balance(placement), sizes_[4] - 1, sizes_[4]);
+    return indices;
+}
+
+std::uint32_t Niches::cells() const {
+    return std::accumulate(sizes_.begin(), sizes_.end(), 1U, std::multiplies<>());
 }
 
 std::uint32_t Niches::cell(std::span<const DeviceId> placement) const {
-    const auto [most_used, used, jumps] = indices(placement);
-    return (most_used * sizes_[1] + used) * sizes_[2] + jumps;
+    const Indices along = indices(placement);
+    std::uint32_t cell = 0;
+    for (std::size_t i = 0; i < along.size(); ++i) cell = cell * sizes_[i] + along[i];
+    return cell;
 }
 
 std::vector<ArchiveView::Dimension> Niches::dimensions() const {
@@ -83,9 +178,23 @@ std::vector<ArchiveView::Dimension> Niches::dimensions() const {
         for (std::uint32_t used = 1; used <= sizes_[1]; ++used)
             dimensions[1].labels.push_back(std::to_string(used));
     }
-    for (std::uint32_t cell = 0; cell < sizes_[2]; ++cell) {
-        const double share = sizes_[2] > 1 ? static_cast<double>(cell) / (sizes_[2] - 1) : 0;
-        dimensions[2].labels.push_back(std::to_string(std::lround(100 * share)) + " %");
+    for (std::uint32_t cell = 0; cell < sizes_[2]; ++cell)
+        dimensions[2].labels.push_back(percent_of(cell, sizes_[2]));
+    if (has_crossing_) {
+        ArchiveView::Dimension& crossing = dimensions.emplace_back();
+        crossing.title = "Bytes between devices";
+        crossing.size = sizes_[3];
+        for (std::uint32_t cell = 0; cell < sizes_[3]; ++cell) {
+            const double limit = crossing_limit(most_crossing_bytes_, cell, sizes_[3]);
+            crossing.labels.push_back((limit > 0 ? "≤ " : "") + format_bytes(limit));
+        }
+    }
+    if (has_balance_) {
+        ArchiveView::Dimension& balance = dimensions.emplace_back();
+        balance.title = "Balance of work";
+        balance.size = sizes_[4];
+        for (std::uint32_t cell = 0; cell < sizes_[4]; ++cell)
+            balance.labels.push_back(percent_of(cell, sizes_[4]));
     }
     return dimensions;
 }
