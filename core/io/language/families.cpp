@@ -12,49 +12,49 @@ namespace {
 
 constexpr BiasRule kAttentionBias{"attention_bias", false};
 
-Family llama(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily llama(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.qkv_bias = family.out_bias = kAttentionBias;
     family.mlp_bias = {"mlp_bias", false};
     return family;
 }
 
-Family mistral(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily mistral(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.window = WindowRule::all;
     return family;
 }
 
-Family qwen2(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily qwen2(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.qkv_bias = kAlways;
     family.window = WindowRule::last;
     return family;
 }
 
-Family qwen3(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily qwen3(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.qkv_bias = family.out_bias = kAttentionBias;
     family.window = WindowRule::last;
     family.qk_norm = true;
     return family;
 }
 
-Family with_qwen_experts(Family family) {
+LanguageFamily with_qwen_experts(LanguageFamily family) {
     family.experts = {.router = "mlp.gate", .experts = "mlp.experts"};
     return family;
 }
 
-Family gemma(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily gemma(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.qkv_bias = family.out_bias = kAttentionBias;
     family.activation = "gelu";
     family.tied = true;
     return family;
 }
 
-Family gemma2(std::string_view type) {
-    Family family = gemma(type);
+LanguageFamily gemma2(std::string_view type) {
+    LanguageFamily family = gemma(type);
     family.block.post_attention_norm = "post_attention_layernorm";
     family.block.norm2 = "pre_feedforward_layernorm";
     family.block.post_mlp_norm = "post_feedforward_layernorm";
@@ -62,22 +62,22 @@ Family gemma2(std::string_view type) {
     return family;
 }
 
-Family gemma3(std::string_view type) {
-    Family family = gemma2(type);
+LanguageFamily gemma3(std::string_view type) {
+    LanguageFamily family = gemma2(type);
     family.window = WindowRule::pattern;
     family.qk_norm = true;
     return family;
 }
 
-Family phi3() {
-    Family family = mistral("phi3");
+LanguageFamily phi3() {
+    LanguageFamily family = mistral("phi3");
     family.block.qkv = "self_attn.qkv_proj";
     family.block.gate_up = "mlp.gate_up_proj";
     return family;
 }
 
-Family stablelm() {
-    Family family{.model_type = "stablelm"};
+LanguageFamily stablelm() {
+    LanguageFamily family{.model_type = "stablelm"};
     family.layer_norm = true;
     family.qkv_bias = {"use_qkv_bias", false};
     return family;
@@ -96,8 +96,8 @@ BlockNames fused_block(std::string_view attention) {
     return block;
 }
 
-Family falcon() {
-    Family family{.model_type = "falcon"};
+LanguageFamily falcon() {
+    LanguageFamily family{.model_type = "falcon"};
     family.prefix = "transformer.";
     family.embedding = "word_embeddings";
     family.blocks = "h";
@@ -110,16 +110,16 @@ Family falcon() {
     return family;
 }
 
-Family bloom() {
-    Family family = falcon();
+LanguageFamily bloom() {
+    LanguageFamily family = falcon();
     family.model_type = "bloom";
     family.embedding_norm = "word_embeddings_layernorm";
     family.qkv_bias = family.out_bias = family.mlp_bias = kAlways;
     return family;
 }
 
-Family gpt_neox() {
-    Family family{.model_type = "gpt_neox"};
+LanguageFamily gpt_neox() {
+    LanguageFamily family{.model_type = "gpt_neox"};
     family.prefix = "gpt_neox.";
     family.embedding = "embed_in";
     family.final_norm = "final_layer_norm";
@@ -133,8 +133,8 @@ Family gpt_neox() {
     return family;
 }
 
-Family gpt2() {
-    Family family{.model_type = "gpt2"};
+LanguageFamily gpt2() {
+    LanguageFamily family{.model_type = "gpt2"};
     family.prefix = "transformer.";
     family.embedding = "wte";
     family.positions = "wpe";
@@ -168,8 +168,8 @@ BlockNames fc_block() {
     return block;
 }
 
-Family opt() {
-    Family family{.model_type = "opt"};
+LanguageFamily opt() {
+    LanguageFamily family{.model_type = "opt"};
     family.prefix = "model.";
     family.embedding = "decoder.embed_tokens";
     family.positions = "decoder.embed_positions";
@@ -185,8 +185,8 @@ Family opt() {
     return family;
 }
 
-Family mixtral() {
-    Family family = mistral("mixtral");
+LanguageFamily mixtral() {
+    LanguageFamily family = mistral("mixtral");
     family.experts = {.router = "block_sparse_moe.gate",
                       .experts = "block_sparse_moe.experts",
                       .gate = "w1",
@@ -195,8 +195,8 @@ Family mixtral() {
     return family;
 }
 
-Family granitemoe() {
-    Family family = llama("granitemoe");
+LanguageFamily granitemoe() {
+    LanguageFamily family = llama("granitemoe");
     family.experts = {.router = "block_sparse_moe.router.layer",
                       .gate = {},
                       .up = "block_sparse_moe.input_linear",
@@ -205,8 +205,8 @@ Family granitemoe() {
     return family;
 }
 
-Family gpt_oss() {
-    Family family = llama("gpt_oss");
+LanguageFamily gpt_oss() {
+    LanguageFamily family = llama("gpt_oss");
     family.qkv_bias = family.out_bias = {"attention_bias", true};
     family.experts = {.router = "mlp.router",
                       .experts = "mlp.experts",
@@ -219,8 +219,8 @@ Family gpt_oss() {
     return family;
 }
 
-Family deepseek(std::string_view type) {
-    Family family{.model_type = type};
+LanguageFamily deepseek(std::string_view type) {
+    LanguageFamily family{.model_type = type};
     family.qkv_bias = family.out_bias = kAttentionBias;
     family.latent = true;
     family.experts = {
@@ -228,8 +228,8 @@ Family deepseek(std::string_view type) {
     return family;
 }
 
-Family bert() {
-    Family family{.model_type = "bert", .shape = FamilyShape::encoder};
+LanguageFamily bert() {
+    LanguageFamily family{.model_type = "bert", .shape = FamilyShape::encoder};
     family.prefix = "bert.";
     family.embedding = "embeddings.word_embeddings";
     family.positions = "embeddings.position_embeddings";
@@ -257,8 +257,8 @@ Family bert() {
     return family;
 }
 
-Family vit() {
-    Family family = bert();
+LanguageFamily vit() {
+    LanguageFamily family = bert();
     family.model_type = "vit";
     family.shape = FamilyShape::image_encoder;
     family.prefix = "vit.";
@@ -277,8 +277,8 @@ Family vit() {
 }
 
 /// The decoder's block; the encoder's follows from it (see language_graph.cpp).
-Family t5() {
-    Family family{.model_type = "t5", .shape = FamilyShape::t5};
+LanguageFamily t5() {
+    LanguageFamily family{.model_type = "t5", .shape = FamilyShape::t5};
     family.prefix = {};
     family.embedding = "shared";
     family.block.norm1 = "layer.0.layer_norm";
@@ -303,8 +303,8 @@ Family t5() {
     return family;
 }
 
-Family whisper() {
-    Family family{.model_type = "whisper", .shape = FamilyShape::whisper};
+LanguageFamily whisper() {
+    LanguageFamily family{.model_type = "whisper", .shape = FamilyShape::whisper};
     family.embedding = "decoder.embed_tokens";
     family.head = "proj_out";
     family.block = fc_block();
@@ -322,36 +322,36 @@ Family whisper() {
     return family;
 }
 
-std::vector<Family> all_families() {
-    std::vector<Family> all{llama("llama"),
-                            mistral("mistral"),
-                            llama("granite"),
-                            qwen2("qwen2"),
-                            qwen3("qwen3"),
-                            phi3(),
-                            gemma("gemma"),
-                            gemma2("gemma2"),
-                            gemma3("gemma3_text"),
-                            gemma3("gemma3"),
-                            stablelm(),
-                            falcon(),
-                            bloom(),
-                            gpt_neox(),
-                            gpt2(),
-                            opt(),
-                            mixtral(),
-                            with_qwen_experts(qwen2("qwen2_moe")),
-                            with_qwen_experts(qwen3("qwen3_moe")),
-                            granitemoe(),
-                            gpt_oss(),
-                            deepseek("deepseek_v2"),
-                            deepseek("deepseek_v3"),
-                            deepseek("kimi_k2"),
-                            bert(),
-                            vit(),
-                            t5(),
-                            whisper()};
-    for (Family& family : all) {
+std::vector<LanguageFamily> all_families() {
+    std::vector<LanguageFamily> all{llama("llama"),
+                                    mistral("mistral"),
+                                    llama("granite"),
+                                    qwen2("qwen2"),
+                                    qwen3("qwen3"),
+                                    phi3(),
+                                    gemma("gemma"),
+                                    gemma2("gemma2"),
+                                    gemma3("gemma3_text"),
+                                    gemma3("gemma3"),
+                                    stablelm(),
+                                    falcon(),
+                                    bloom(),
+                                    gpt_neox(),
+                                    gpt2(),
+                                    opt(),
+                                    mixtral(),
+                                    with_qwen_experts(qwen2("qwen2_moe")),
+                                    with_qwen_experts(qwen3("qwen3_moe")),
+                                    granitemoe(),
+                                    gpt_oss(),
+                                    deepseek("deepseek_v2"),
+                                    deepseek("deepseek_v3"),
+                                    deepseek("kimi_k2"),
+                                    bert(),
+                                    vit(),
+                                    t5(),
+                                    whisper()};
+    for (LanguageFamily& family : all) {
         if (family.model_type == "qwen2_moe") {
             family.experts.shared = "mlp.shared_expert";
             family.experts.shared_gate = "mlp.shared_expert_gate";
@@ -361,19 +361,19 @@ std::vector<Family> all_families() {
     return all;
 }
 
-const std::vector<Family>& table() {
-    static const std::vector<Family> families = all_families();
+const std::vector<LanguageFamily>& table() {
+    static const std::vector<LanguageFamily> families = all_families();
     return families;
 }
 
 }  // namespace
 
-std::span<const Family> families() {
+std::span<const LanguageFamily> families() {
     return table();
 }
 
-const Family* find_family(std::string_view model_type) {
-    const auto found = std::ranges::find(table(), model_type, &Family::model_type);
+const LanguageFamily* find_language_family(std::string_view model_type) {
+    const auto found = std::ranges::find(table(), model_type, &LanguageFamily::model_type);
     return found == table().end() ? nullptr : &*found;
 }
 

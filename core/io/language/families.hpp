@@ -64,7 +64,7 @@ enum class WindowRule : std::uint8_t {
 
 enum class FamilyShape : std::uint8_t { decoder, encoder, image_encoder, t5, whisper };
 
-struct Family {
+struct LanguageFamily {
     std::string_view model_type;
     FamilyShape shape = FamilyShape::decoder;
     std::string_view prefix = "model.";  ///< of all tensors but the head's; absent in files of a base model
@@ -81,19 +81,19 @@ struct Family {
     bool layer_norm = false;  ///< norms have means and biases; otherwise weights alone (RMSNorm)
     BiasRule qkv_bias{}, out_bias{}, mlp_bias{};
     std::string_view activation = "silu";
-    bool tied = false;  ///< without tie_word_embeddings the head reads the embedding's table
+    bool tied = false;                   ///< without tie_word_embeddings the head reads the embedding's table
     WeightType type = WeightType::bf16;  ///< without torch_dtype
     WindowRule window = WindowRule::none;
     bool qk_norm = false;
-    bool transposed = false;  ///< linear weights are stored as [in, out]
-    bool sinks = false;       ///< attention has a number a head beside the scores (gpt-oss)
-    bool latent = false;      ///< multi-head latent attention (DeepSeek-V2)
+    bool transposed = false;          ///< linear weights are stored as [in, out]
+    bool sinks = false;               ///< attention has a number a head beside the scores (gpt-oss)
+    bool latent = false;              ///< multi-head latent attention (DeepSeek-V2)
     std::int64_t more_positions = 0;  ///< rows of the table of positions beyond the model's limit
 };
 
 /// All families.
-std::span<const Family> families();
+std::span<const LanguageFamily> families();
 /// Returns nullptr if none has that model_type.
-const Family* find_family(std::string_view model_type);
+const LanguageFamily* find_language_family(std::string_view model_type);
 
 }  // namespace placewright

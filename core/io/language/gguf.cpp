@@ -32,9 +32,9 @@ struct BlockType {
     std::uint32_t number;
     std::int64_t elements, bytes;
 };
-constexpr std::array kTypes{
-    BlockType{0, 1, 4},     BlockType{1, 1, 2},     BlockType{2, 32, 18},   BlockType{3, 32, 20},
-    BlockType{6, 32, 22},   BlockType{7, 32, 24},   BlockType{8, 32, 34},   BlockType{10, 256, 84},
+constexpr std::array kBlockTypes{
+    BlockType{0, 1, 4},      BlockType{1, 1, 2},      BlockType{2, 32, 18},    BlockType{3, 32, 20},
+    BlockType{6, 32, 22},    BlockType{7, 32, 24},    BlockType{8, 32, 34},    BlockType{10, 256, 84},
     BlockType{11, 256, 110}, BlockType{12, 256, 144}, BlockType{13, 256, 176}, BlockType{14, 256, 210},
     BlockType{15, 256, 292}, BlockType{16, 256, 66},  BlockType{17, 256, 74},  BlockType{18, 256, 98},
     BlockType{19, 256, 50},  BlockType{20, 32, 18},   BlockType{21, 256, 110}, BlockType{22, 256, 82},
@@ -42,9 +42,7 @@ constexpr std::array kTypes{
     BlockType{27, 1, 8},     BlockType{28, 1, 8},     BlockType{29, 256, 56},  BlockType{30, 1, 2},
     BlockType{34, 256, 54},  BlockType{35, 256, 66},  BlockType{39, 32, 17},   BlockType{40, 64, 36}};
 
-enum class ValueType : std::uint32_t {
-    u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64
-};
+enum class ValueType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64 };
 
 /// Reads the header and never beyond the end of the file.
 class Reader {
@@ -203,8 +201,8 @@ GgufFile::Tensor read_tensor(Reader& reader, const GgufFile& file) {
         tensor.shape.push_back(static_cast<std::int64_t>(extent));
     }
     const auto number = reader.number<std::uint32_t>();
-    const auto* const type = std::ranges::find(kTypes, number, &BlockType::number);
-    if (type == kTypes.end())
+    const auto* const type = std::ranges::find(kBlockTypes, number, &BlockType::number);
+    if (type == kBlockTypes.end())
         file.fail(place, "has type " + std::to_string(number) +
                              ", which is not known here: convert the model with another quantisation, or "
                              "open its config.json");
@@ -264,7 +262,8 @@ void GgufFile::read_part(const Path& file) {
     const auto pairs = reader.number<std::uint64_t>();
     // The shortest tensor takes 24 bytes of the header, the shortest pair 13.
     if (tensors > kMostTensors || tensors > reader.left() / 24)
-        fail("", "says that it has " + std::to_string(tensors) + " tensors, more than its GGUF header can hold");
+        fail("",
+             "says that it has " + std::to_string(tensors) + " tensors, more than its GGUF header can hold");
     if (pairs > kMostPairs || pairs > reader.left() / 13)
         fail("", "says that it has " + std::to_string(pairs) + " values, more than its GGUF header can hold");
     for (std::uint64_t i = 0; i < pairs; ++i) {
@@ -318,9 +317,6 @@ void GgufFile::fail(const std::string& where, const std::string& problem) const 
 
 namespace {
 
-constexpr std::int64_t kMostLayers = 4096, kMostHeads = 1 << 14, kMostHidden = 1 << 20;
-constexpr std::int64_t kMostWidth = 1 << 22, kMostExperts = 1 << 14;
-
 /// A number, or the largest of an array with one for each layer.
 std::int64_t largest(const GgufFile& file, const std::string& key, std::int64_t least, std::int64_t most,
                      std::optional<std::int64_t> other = {}) {
@@ -338,15 +334,15 @@ std::int64_t largest(const GgufFile& file, const std::string& key, std::int64_t 
 }
 
 void read_gguf_windows(const GgufFile& file, const std::string& prefix, LanguageModel& model) {
-    const std::int64_t window = file.number(prefix + "attention.sliding_window", 0, kMostSequence).value_or(0);
+    const std::int64_t window =
+        file.number(prefix + "attention.sliding_window", 0, kMostSequence).value_or(0);
     model.window.assign(static_cast<std::size_t>(model.layers), 0);
     if (window == 0) return;
     const std::string architecture = prefix.substr(0, prefix.size() - 1);
     for (std::int64_t i = 0; i < model.layers; ++i) {
-        const bool has_window =
-            architecture == "llama" || architecture == "phi3" ||
-            ((architecture == "gemma2" || architecture == "gpt-oss") && i % 2 == 0) ||
-            (architecture == "gemma3" && (i + 1) % 6 != 0);
+        const bool has_window = architecture == "llama" || architecture == "phi3" ||
+                                ((architecture == "gemma2" || architecture == "gpt-oss") && i % 2 == 0) ||
+                                (architecture == "gemma3" && (i + 1) % 6 != 0);
         if (has_window) model.window[static_cast<std::size_t>(i)] = window;
     }
 }
@@ -357,8 +353,7 @@ void read_gguf_experts(const GgufFile& file, const std::string& prefix, Language
     ExpertLayers experts;
     experts.count = count;
     experts.per_token = file.number(prefix + "expert_used_count", 1, count).value_or(1);
-    experts.width =
-        file.number(prefix + "expert_feed_forward_length", 1, kMostWidth).value_or(model.width);
+    experts.width = file.number(prefix + "expert_feed_forward_length", 1, kMostWidth).value_or(model.width);
     for (std::int64_t i = 0; i < model.layers; ++i) {
         const std::string block = "blk." + std::to_string(i) + '.';
         experts.dense.push_back(!file.has(block + "ffn_down_exps.weight"));
@@ -387,12 +382,13 @@ void read_gguf_latent(const GgufFile& file, const std::string& prefix, LanguageM
     latent.kv_rank = *rank;
     latent.q_rank = file.number(prefix + "attention.q_lora_rank", 0, kMostHidden).value_or(0);
     latent.rope = file.number(prefix + "rope.dimension_count", 1, kMostHidden).value_or(64);
-    const std::int64_t key = file.number(prefix + "attention.key_length_mla", 1, kMostHidden)
-                                 .value_or(file.number(prefix + "attention.key_length", 1, kMostHidden)
-                                               .value_or(model.head_dim));
+    const std::int64_t key =
+        file.number(prefix + "attention.key_length_mla", 1, kMostHidden)
+            .value_or(file.number(prefix + "attention.key_length", 1, kMostHidden).value_or(model.head_dim));
     latent.nope = std::max<std::int64_t>(1, key - latent.rope);
-    latent.value = file.number(prefix + "attention.value_length_mla", 1, kMostHidden)
-                       .value_or(file.number(prefix + "attention.value_length", 1, kMostHidden).value_or(key));
+    latent.value =
+        file.number(prefix + "attention.value_length_mla", 1, kMostHidden)
+            .value_or(file.number(prefix + "attention.value_length", 1, kMostHidden).value_or(key));
     model.head_dim = latent.nope + latent.rope;
     model.latent = latent;
     model.family.latent = true;
@@ -401,8 +397,7 @@ void read_gguf_latent(const GgufFile& file, const std::string& prefix, LanguageM
 void read_kv_heads(const GgufFile& file, const std::string& key, LanguageModel& model) {
     const auto layers = static_cast<std::size_t>(model.layers);
     const GgufFile::Value* const found = file.value(key);
-    const auto* const items =
-        found == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(found);
+    const auto* const items = found == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(found);
     if (items == nullptr) {
         model.kv_heads.assign(layers, file.number(key, 1, kMostHeads).value_or(model.heads));
         return;
@@ -424,7 +419,7 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     const std::string architecture = file.text_or("general.architecture", "");
     if (architecture.empty()) file.fail("general.architecture", "is missing, expected such as \"llama\"");
     const std::string prefix = architecture + '.';
-    LanguageModel model{.family = *find_family("llama"), .name = {}};
+    LanguageModel model{.family = *find_language_family("llama"), .name = {}};
     model.name = printable(file.text_or("general.name", ""), 120);
     if (model.name.empty()) model.name = printable(file.path().stem().string(), 120);
     model.layers = largest(file, prefix + "block_count", 1, kMostLayers);
@@ -444,7 +439,7 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     read_gguf_experts(file, prefix, model);
     read_gguf_windows(file, prefix, model);
 
-    Family& family = model.family;
+    LanguageFamily& family = model.family;
     const auto has = [&](const char* tensor) { return file.has(std::string("blk.0.") + tensor); };
     family.tied = model.tied = !file.has("output.weight");
     family.qk_norm = has("attn_q_norm.weight");
@@ -526,8 +521,7 @@ std::vector<std::string> gguf_candidates(const std::string& module) {
         {"model.embed_norm", "token_embd_norm"},
         {"model.norm", "output_norm"},
         {"lm_head", "output"}};
-    if (const auto found = outside.find(module); found != outside.end())
-        return {std::string(found->second)};
+    if (const auto found = outside.find(module); found != outside.end()) return {std::string(found->second)};
     constexpr std::string_view blocks = "model.layers.";
     if (!module.starts_with(blocks)) return {};
     const std::size_t dot = module.find('.', blocks.size());

@@ -29,8 +29,8 @@ public:
     };
     /// Numbers, and arrays of numbers of up to a few thousand items; longer arrays and those of texts
     /// (vocabularies) are skipped.
-    using Value = std::variant<std::monostate, std::int64_t, double, bool, std::string,
-                               std::vector<std::int64_t>>;
+    using Value =
+        std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
 
     /// Reads the header of the file, and those of its other parts if it is the first of several. Throws
     /// InputError.

@@ -10,13 +10,6 @@
 namespace placewright {
 namespace {
 
-// Larger numbers are mistakes or attacks: the largest models have 200 layers, 400 experts, a hidden size of
-// 25,000.
-constexpr std::int64_t kMostLayers = 4096, kMostHeads = 1 << 14, kMostHeadDim = 1 << 14;
-constexpr std::int64_t kMostHidden = 1 << 20, kMostWidth = 1 << 22, kMostWords = 1 << 26;
-constexpr std::int64_t kMostExperts = 1 << 14;
-constexpr std::int64_t kMostBlocksOfExperts = 1 << 20;  ///< layers times experts
-
 using Keys = std::initializer_list<const char*>;
 
 /// The members of a config. A member that is null counts as absent. A number has one key in most families,
@@ -84,15 +77,17 @@ WeightType stored_type(const Config& config, WeightType other) {
     const auto found = config.find({"torch_dtype", "dtype"});
     if (!found) return other;
     const std::string text = found->text();
-    static const std::map<std::string, WeightType, std::less<>> types{
-        {"float32", WeightType::fp32},        {"float", WeightType::fp32},
-        {"torch.float32", WeightType::fp32},  {"float16", WeightType::fp16},
-        {"half", WeightType::fp16},           {"torch.float16", WeightType::fp16},
-        {"bfloat16", WeightType::bf16},       {"torch.bfloat16", WeightType::bf16},
-        {"auto", other}};
+    static const std::map<std::string, WeightType, std::less<>> types{{"float32", WeightType::fp32},
+                                                                      {"float", WeightType::fp32},
+                                                                      {"torch.float32", WeightType::fp32},
+                                                                      {"float16", WeightType::fp16},
+                                                                      {"half", WeightType::fp16},
+                                                                      {"torch.float16", WeightType::fp16},
+                                                                      {"bfloat16", WeightType::bf16},
+                                                                      {"torch.bfloat16", WeightType::bf16},
+                                                                      {"auto", other}};
     const auto type = types.find(text);
-    if (type == types.end())
-        found->fail("is " + in_quotes(text) + ", expected float32, float16 or bfloat16");
+    if (type == types.end()) found->fail("is " + in_quotes(text) + ", expected float32, float16 or bfloat16");
     return type->second;
 }
 
@@ -108,8 +103,8 @@ void read_quantization(const Config& config, LanguageModel& model) {
     if (method == "fp8") {
         model.quantization = Quantization::fp8;
         if (const auto block = settings.find({"weight_block_size"})) {
-            if (block->size() != 2) block->fail("has " + std::to_string(block->size()) +
-                                                " numbers, expected rows and columns");
+            if (block->size() != 2)
+                block->fail("has " + std::to_string(block->size()) + " numbers, expected rows and columns");
             model.scale_rows = block->at(0).whole(1, kMostHidden);
             model.scale_columns = block->at(1).whole(1, kMostHidden);
         }
@@ -124,7 +119,7 @@ void read_quantization(const Config& config, LanguageModel& model) {
 }
 
 /// The window of each layer: from layer_types if the config has them, else by the family's rule.
-std::vector<std::int64_t> windows(const Config& config, const Family& family, std::int64_t layers) {
+std::vector<std::int64_t> windows(const Config& config, const LanguageFamily& family, std::int64_t layers) {
     std::vector<std::int64_t> windows(static_cast<std::size_t>(layers), 0);
     const std::int64_t window = config.whole_or({"sliding_window"}, kMostSequence, 0, 0);
     if (window == 0 || family.window == WindowRule::none) return windows;
@@ -138,8 +133,8 @@ std::vector<std::int64_t> windows(const Config& config, const Family& family, st
         }
         return windows;
     }
-    const std::int64_t pattern = config.whole_or({"sliding_window_pattern", "_sliding_window_pattern"},
-                                                 kMostLayers, 6);
+    const std::int64_t pattern =
+        config.whole_or({"sliding_window_pattern", "_sliding_window_pattern"}, kMostLayers, 6);
     const std::int64_t first = config.whole_or({"max_window_layers"}, kMostLayers, layers, 0);
     for (std::int64_t i = 0; i < layers; ++i) {
         const bool sees_window = family.window == WindowRule::all ||
@@ -181,9 +176,9 @@ void read_experts(const Config& config, LanguageModel& model) {
         const std::int64_t every = config.whole_or({"moe_layer_freq"}, kMostLayers, 1);
         for (std::int64_t i = 0; i < model.layers; ++i)
             experts.dense[static_cast<std::size_t>(i)] = i < dense || i % every != 0;
-        experts.score_correction = config.text_or({"topk_method"}, model.family.model_type == "deepseek_v2"
-                                                                       ? "greedy"
-                                                                       : "noaux_tc") == "noaux_tc";
+        experts.score_correction =
+            config.text_or({"topk_method"},
+                           model.family.model_type == "deepseek_v2" ? "greedy" : "noaux_tc") == "noaux_tc";
     } else if (config.find({"decoder_sparse_step", "mlp_only_layers"})) {
         const std::int64_t step = config.whole_or({"decoder_sparse_step"}, kMostLayers, 1);
         for (std::int64_t i = 0; i < model.layers; ++i)
@@ -223,7 +218,7 @@ std::int64_t kv_heads(const Config& config, const LanguageModel& model) {
 
 /// Falcon's and StableLM's variants differ in more than numbers.
 void read_variant(const Config& config, LanguageModel& model) {
-    Family& family = model.family;
+    LanguageFamily& family = model.family;
     if (family.model_type == "falcon") {
         const bool fresh = config.truth_or({"new_decoder_architecture"}, false);
         const bool parallel = fresh || config.truth_or({"parallel_attn"}, true);
@@ -256,7 +251,7 @@ void read_variant(const Config& config, LanguageModel& model) {
 }
 
 void read_t5(const Config& config, LanguageModel& model) {
-    Family& family = model.family;
+    LanguageFamily& family = model.family;
     model.head_dim = config.whole({"d_kv"}, kMostHeadDim);
     model.encoder_layers = model.layers;
     model.layers = config.whole_or({"num_decoder_layers"}, kMostLayers, model.layers);
@@ -323,8 +318,7 @@ std::string model_name(const JsonFile& file, const JsonValue& root, const std::s
     name = name.substr(name.rfind('/') + 1);
     if (!name.empty()) return printable(name, 120);
     const auto folder = file.path().parent_path().filename().string();
-    if (file.path().filename() != "config.json")
-        return printable(file.path().stem().string(), 120);
+    if (file.path().filename() != "config.json") return printable(file.path().stem().string(), 120);
     return folder.empty() || folder == "." ? type : printable(folder, 120);
 }
 
@@ -343,7 +337,7 @@ LanguageModel read_language_config(const JsonFile& file) {
     const auto type = outer.find({"model_type"});
     if (!type) file.fail("model_type", "is missing, expected such as \"llama\"");
     const std::string type_text = type->text();
-    const Family* const family = find_family(type_text);
+    const LanguageFamily* const family = find_language_family(type_text);
     if (family == nullptr) refuse_type(*type, type_text);
 
     LanguageModel model{.family = *family, .name = model_name(file, root, type_text)};
@@ -362,8 +356,8 @@ LanguageModel read_language_config(const JsonFile& file) {
     model.hidden = number({"hidden_size", "n_embd", "n_embed", "d_model"}, kMostHidden, 2304);
     const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "decoder_layers"};
     model.layers = number(layer_keys, kMostLayers, 26);
-    model.heads = number({"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"},
-                         kMostHeads, 8);
+    model.heads =
+        number({"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"}, kMostHeads, 8);
     if (family->shape != FamilyShape::image_encoder)
         model.vocabulary = number({"vocab_size"}, kMostWords, 262208);
     const bool has_head_dim = config.find({"head_dim", "d_kv"}).has_value();
@@ -387,17 +381,17 @@ LanguageModel read_language_config(const JsonFile& file) {
                              : number(width_keys, kMostWidth, 9216);
     const std::int64_t kv =
         gemma3 ? config.whole_or({"num_key_value_heads"}, kMostHeads, 4) : kv_heads(config, model);
-    model.limit = config.whole_or(
-        {"max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len"}, kMostSequence,
-        type_text == "gpt2" ? 1024 : 0);
+    model.limit =
+        config.whole_or({"max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len"},
+                        kMostSequence, type_text == "gpt2" ? 1024 : 0);
     if (!family->positions.empty()) model.positions = model.limit + family->more_positions;
-    if (!family->token_types.empty())
-        model.token_types = config.whole_or({"type_vocab_size"}, kMostWords, 2);
+    if (!family->token_types.empty()) model.token_types = config.whole_or({"type_vocab_size"}, kMostWords, 2);
     model.norm_bias = family->layer_norm;
     model.qkv_bias = config.has(family->qkv_bias);
     model.out_bias = config.has(family->out_bias);
     model.mlp_bias = config.has(family->mlp_bias);
-    model.tied = outer.truth_or({"tie_word_embeddings"}, config.truth_or({"tie_word_embeddings"}, family->tied));
+    model.tied =
+        outer.truth_or({"tie_word_embeddings"}, config.truth_or({"tie_word_embeddings"}, family->tied));
     model.has_final_norm = !family->final_norm.empty();
     model.labels = label_count(outer);
     read_variant(config, model);

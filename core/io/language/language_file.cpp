@@ -83,9 +83,10 @@ NetworkFile read_language_model(const Path& path, std::optional<std::int64_t> ba
     const Path config = path / "config.json";
     std::error_code error;
     if (!std::filesystem::is_regular_file(config, error))
-        throw InputError(file_name(path), "",
-                         "is a folder without config.json: expected the folder of a model of Hugging Face, or "
-                         "a file");
+        throw InputError(
+            file_name(path), "",
+            "is a folder without config.json: expected the folder of a model of Hugging Face, or "
+            "a file");
     return from_config(JsonFile(config), read_checkpoint(path), batch, options);
 }
 

@@ -46,8 +46,8 @@ public:
         if (!model.has_decode() && phase_ == LanguagePhase::decode) phase_ = LanguagePhase::prefill;
         if (family_.shape == FamilyShape::image_encoder) sequence_ = model.positions;
         tokens_ = phase_ == LanguagePhase::decode ? 1 : sequence_;
-        cache_bits_ = options.cache ? bits_of(*options.cache)
-                                    : 8 * bytes_per_element(model.activations_with(options));
+        cache_bits_ =
+            options.cache ? bits_of(*options.cache) : 8 * bytes_per_element(model.activations_with(options));
         type_ = model.activations_with(options);
     }
 
@@ -96,7 +96,8 @@ private:
 
     static std::int64_t bytes_of(const Shape& shape, std::int64_t bits) {
         const double count = elements(shape) * static_cast<double>(bits) / 8;
-        if (count > kMostBytes) throw std::invalid_argument("a tensor of the model does not fit into 63 bits");
+        if (count > kMostBytes)
+            throw std::invalid_argument("a tensor of the model does not fit into 63 bits");
         std::int64_t product = bits;
         for (const std::int64_t extent : shape) product *= extent;
         return divided_up(product, 8);
@@ -214,8 +215,7 @@ private:
         const double rows = elements(shape) / static_cast<double>(shape.back());
         shape.back() = out;
         made.flops = 2 * rows *
-                     (held.elements > 0 ? held.elements
-                                        : static_cast<double>(in) * static_cast<double>(out));
+                     (held.elements > 0 ? held.elements : static_cast<double>(in) * static_cast<double>(out));
         return add(std::move(made), std::move(shape), std::array{from});
     }
 
@@ -250,8 +250,8 @@ private:
         hold(held, module, std::array{wanted("weight", {rows, width}, Role::head, module)});
         Op made = op(module, "embedding", held);
         const double row = static_cast<double>(held.bytes) / static_cast<double>(rows);
-        made.read_bytes = std::min(held.bytes, static_cast<std::int64_t>(
-                                                   row * static_cast<double>(batch_ * tokens)));
+        made.read_bytes =
+            std::min(held.bytes, static_cast<std::int64_t>(row * static_cast<double>(batch_ * tokens)));
         return add(std::move(made), {batch_, tokens, width}, std::array{indices});
     }
 
@@ -349,8 +349,8 @@ private:
         } else {
             std::vector<Value> inputs;
             if (!names.qkv.empty()) {
-                inputs = {linear(path(names.qkv), from, model_.hidden, (heads + 2 * kv) * dim,
-                                 model_.qkv_bias)};
+                inputs = {
+                    linear(path(names.qkv), from, model_.hidden, (heads + 2 * kv) * dim, model_.qkv_bias)};
             } else {
                 const bool key_bias = model_.qkv_bias && family_.shape != FamilyShape::whisper;
                 inputs = {linear(path(names.q), from, model_.hidden, heads * dim, model_.qkv_bias),
@@ -383,7 +383,8 @@ private:
         if (latent.q_rank > 0) {
             query = linear(path("q_a_proj"), from, model_.hidden, latent.q_rank, model_.qkv_bias);
             query = norm(path("q_a_layernorm"), query);
-            query = linear(path("q_b_proj"), query, latent.q_rank, heads * (latent.nope + latent.rope), false);
+            query =
+                linear(path("q_b_proj"), query, latent.q_rank, heads * (latent.nope + latent.rope), false);
         } else {
             query = linear(path("q_proj"), from, model_.hidden, heads * (latent.nope + latent.rope), false);
         }
@@ -396,15 +397,14 @@ private:
             hold(held, path("kv_a_layernorm"), norm_tensors(latent.kv_rank));
             kept = add_norm(op(path("kv_a_layernorm"), "rms_norm", held), compressed, kept.shape);
         }
-        const Value expanded = linear(path("kv_b_proj"), kept, latent.kv_rank,
-                                      heads * (latent.nope + latent.value), false);
+        const Value expanded =
+            linear(path("kv_b_proj"), kept, latent.kv_rank, heads * (latent.nope + latent.value), false);
         const bool absorbed =
             phase_ == LanguagePhase::decode && options_.latent_cache == LatentCache::compressed;
         attention.width = heads * latent.value;
-        attention.flops_per_pair =
-            2.0 * static_cast<double>(heads) *
-            static_cast<double>(absorbed ? 2 * latent.kv_rank + latent.rope
-                                         : latent.nope + latent.rope + latent.value);
+        attention.flops_per_pair = 2.0 * static_cast<double>(heads) *
+                                   static_cast<double>(absorbed ? 2 * latent.kv_rank + latent.rope
+                                                                : latent.nope + latent.rope + latent.value);
         attention.cached_elements = options_.latent_cache == LatentCache::compressed
                                         ? latent.kv_rank + latent.rope
                                         : heads * (latent.nope + latent.rope + latent.value);
@@ -455,9 +455,10 @@ private:
         const Value router = router_of(joined(block, names.router), from);
         const auto chosen = static_cast<std::int64_t>(rows) * experts.per_token;
         const bool both = names.gate.empty();
-        const Value up = expert_maps(block, both ? "gate_up" : "up", {names.gate, names.up}, model_.hidden,
-                                     both ? 2 * experts.width : experts.width, std::array{from, router},
-                                     {chosen, both || !names.gate.empty() ? 2 * experts.width : experts.width});
+        const Value up =
+            expert_maps(block, both ? "gate_up" : "up", {names.gate, names.up}, model_.hidden,
+                        both ? 2 * experts.width : experts.width, std::array{from, router},
+                        {chosen, both || !names.gate.empty() ? 2 * experts.width : experts.width});
         const std::string module = experts_module(block);
         const Value active = activated(module, up, experts.width);
         const Value hidden = plain(module, "mul", "mul", active.shape, std::array{active, up});
@@ -465,9 +466,9 @@ private:
                                    std::array{hidden, router}, from.shape);
         if (experts.shared_width > 0) {
             const std::string shared = joined(block, names.shared);
-            Value other = feed_forward(
-                block, {shared + ".gate_proj", shared + ".up_proj", {}, shared + ".down_proj"}, from,
-                experts.shared_width, false);
+            Value other =
+                feed_forward(block, {shared + ".gate_proj", shared + ".up_proj", {}, shared + ".down_proj"},
+                             from, experts.shared_width, false);
             if (!names.shared_gate.empty()) {
                 const Value gate =
                     linear(joined(block, names.shared_gate), from, model_.hidden, 1, false, Role::plain);
@@ -522,27 +523,27 @@ private:
                 }
             } else if (names.experts.empty()) {
                 const std::string path = joined(block, map);
-                hold(held, path,
-                     std::array{wanted("weight", {experts.count, out, in}, Role::expert, path)});
+                hold(held, path, std::array{wanted("weight", {experts.count, out, in}, Role::expert, path)});
                 if (maps.size() == 1 || names.gate.empty()) module = path;
             } else {
                 hold(held, module, block_tensors(module, std::string(map), in, out));
             }
         }
         Op made = op(module, "grouped_linear", held);
-        if (!names.fused || !names.experts.empty() || module == experts_module(block)) made.name += '/' + name;
+        if (!names.fused || !names.experts.empty() || module == experts_module(block))
+            made.name += '/' + name;
         const double rows = static_cast<double>(batch_ * tokens_);
         const double share = static_cast<double>(experts.per_token) / static_cast<double>(experts.count);
         made.flops = 2 * rows * static_cast<double>(experts.per_token) * count;
         if (phase_ != LanguagePhase::training)
-            made.read_bytes = static_cast<std::int64_t>(static_cast<double>(held.bytes) *
-                                                        (1 - std::pow(1 - share, rows)));
+            made.read_bytes =
+                static_cast<std::int64_t>(static_cast<double>(held.bytes) * (1 - std::pow(1 - share, rows)));
         return add(std::move(made), std::move(shape), inputs);
     }
 
     /// The experts of gpt-oss: blocks of 32 weights with a common exponent, or of the type of the others.
-    std::vector<WantedTensor> block_tensors(const std::string& module, const std::string& map, std::int64_t in,
-                                            std::int64_t out) const {
+    std::vector<WantedTensor> block_tensors(const std::string& module, const std::string& map,
+                                            std::int64_t in, std::int64_t out) const {
         const std::int64_t count = model_.experts->count;
         std::vector<WantedTensor> tensors;
         if (model_.quantization == Quantization::mxfp4 && !options_.weights) {
@@ -632,8 +633,9 @@ private:
         Op made = op(module, "embedding", held);
         made.colocate = graph_label(module);
         colocate_ = made.colocate;
-        made.read_bytes = static_cast<std::int64_t>(static_cast<double>(held.bytes) / static_cast<double>(rows) *
-                                                    static_cast<double>(std::min(tokens, rows)));
+        made.read_bytes =
+            static_cast<std::int64_t>(static_cast<double>(held.bytes) / static_cast<double>(rows) *
+                                      static_cast<double>(std::min(tokens, rows)));
         const Value value = add(std::move(made), {1, tokens, width}, {});
         return value;
     }
@@ -712,21 +714,20 @@ private:
         for (std::int64_t layer = 0; layer < model_.layers; ++layer) x = block_at(layer, x);
         const std::string& name = model_.class_name;
         const bool masked = name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining");
-        const bool pooled = !masked && !name.ends_with("ForTokenClassification") &&
-                            !name.ends_with("ForQuestionAnswering");
+        const bool pooled =
+            !masked && !name.ends_with("ForTokenClassification") && !name.ends_with("ForQuestionAnswering");
         Value first = x;
         first.shape = {batch_, 1, model_.hidden};
         if (pooled || name.ends_with("ForPreTraining"))
-            first = plain(prefixed("pooler"), "tanh", "tanh", first.shape,
-                          std::array{linear(prefixed("pooler.dense"), first, model_.hidden, model_.hidden,
-                                            true)});
+            first = plain(
+                prefixed("pooler"), "tanh", "tanh", first.shape,
+                std::array{linear(prefixed("pooler.dense"), first, model_.hidden, model_.hidden, true)});
         if (masked) {
             Value y = linear("cls.predictions.transform.dense", x, model_.hidden, model_.hidden, true);
-            y = norm("cls.predictions.transform.LayerNorm", activated("cls.predictions.transform", y,
-                                                                      model_.hidden));
+            y = norm("cls.predictions.transform.LayerNorm",
+                     activated("cls.predictions.transform", y, model_.hidden));
             Held held;
-            hold(held, "cls.predictions",
-                 std::array{wanted("bias", {model_.vocabulary}, Role::plain, {})});
+            hold(held, "cls.predictions", std::array{wanted("bias", {model_.vocabulary}, Role::plain, {})});
             colocate_ = table_;
             Op made = op("cls.predictions", "linear", held);
             made.name += "/decoder";
@@ -761,9 +762,10 @@ private:
         Value x = convolution(projection, "conv2d", input, {model_.channels, model_.patch, model_.patch},
                               {batch_, model_.hidden, side, side});
         Held held;
-        hold(held, embeddings,
-             std::array{wanted("cls_token", {1, 1, model_.hidden}, Role::plain, {}),
-                        wanted("position_embeddings", {1, model_.positions, model_.hidden}, Role::plain, {})});
+        hold(
+            held, embeddings,
+            std::array{wanted("cls_token", {1, 1, model_.hidden}, Role::plain, {}),
+                       wanted("position_embeddings", {1, model_.positions, model_.hidden}, Role::plain, {})});
         Op made = op(embeddings, "add", held);
         made.name += "/add";
         made.flops = elements(Shape{batch_, model_.positions, model_.hidden});
@@ -827,8 +829,9 @@ private:
         norm_of(vision + "post_layernorm");
         colocate_ = "multi_modal_projector";
         Held held;
-        hold(held, "multi_modal_projector",
-             std::array{wanted("mm_input_projection_weight", {tower.hidden, model_.hidden}, Role::plain, {})});
+        hold(
+            held, "multi_modal_projector",
+            std::array{wanted("mm_input_projection_weight", {tower.hidden, model_.hidden}, Role::plain, {})});
         Op made = op("multi_modal_projector", "constant", held);
         made.read_bytes = 0;
         add(std::move(made), {0}, {});
@@ -867,14 +870,14 @@ private:
         begin_block(path);
         const BlockNames& names = family_.block;
         const auto at = [&](std::string_view name) { return joined(path, encoder_name(name)); };
-        const std::int64_t heads = model_.encoder_heads, dim = head_dim_of_encoder(), tokens = encoder_tokens();
+        const std::int64_t heads = model_.encoder_heads, dim = head_dim_of_encoder(),
+                           tokens = encoder_tokens();
         const bool bias = model_.qkv_bias;
         Value x = from;
         const Value first = norm_if(runs, at(names.norm1), x);
-        const std::array inputs{
-            map_if(runs, at(names.q), first, model_.hidden, heads * dim, bias),
-            map_if(runs, at(names.k), first, model_.hidden, heads * dim, bias && is_t5()),
-            map_if(runs, at(names.v), first, model_.hidden, heads * dim, bias)};
+        const std::array inputs{map_if(runs, at(names.q), first, model_.hidden, heads * dim, bias),
+                                map_if(runs, at(names.k), first, model_.hidden, heads * dim, bias && is_t5()),
+                                map_if(runs, at(names.v), first, model_.hidden, heads * dim, bias)};
         const std::int64_t buckets = is_t5() && layer == 0 ? model_.position_buckets : 0;
         Value attended;
         if (runs) {
@@ -898,8 +901,8 @@ private:
             gate = map_if(runs, at(names.gate), second, model_.hidden, model_.encoder_width, model_.mlp_bias);
         hidden = map_if(runs, at(names.up), second, model_.hidden, model_.encoder_width, model_.mlp_bias);
         if (runs) {
-            const std::string module = joined(path, encoder_name(names.down.substr(
-                                                        0, std::min(names.down.rfind('.'), names.down.size()))));
+            const std::string module = joined(
+                path, encoder_name(names.down.substr(0, std::min(names.down.rfind('.'), names.down.size()))));
             const std::string where = is_t5() ? module : path;
             if (names.gate.empty()) {
                 hidden = activated(where, hidden, model_.encoder_width);
@@ -949,8 +952,8 @@ private:
         const std::string table = "model.encoder.embed_positions";
         const std::array positions_tensors{wanted("weight", {tokens, hidden}, Role::plain, table)};
         if (!runs) {
-            for (const auto& [name, in] :
-                 {std::pair("model.encoder.conv1", model_.channels), std::pair("model.encoder.conv2", hidden)})
+            for (const auto& [name, in] : {std::pair("model.encoder.conv1", model_.channels),
+                                           std::pair("model.encoder.conv2", hidden)})
                 idle(name, std::array{wanted("weight", {hidden, in, 3}, Role::plain, name),
                                       wanted("bias", {hidden}, Role::plain, name)});
             idle(table, positions_tensors);
@@ -983,23 +986,24 @@ private:
         const auto at = [&](std::string_view name) { return joined(path, name); };
         const std::int64_t heads = model_.heads, dim = model_.head_dim;
         const Value first = norm(at(names.cross_norm), x);
-        std::vector<Value> inputs{linear(at(names.cross_q), first, model_.hidden, heads * dim, model_.qkv_bias)};
+        std::vector<Value> inputs{
+            linear(at(names.cross_q), first, model_.hidden, heads * dim, model_.qkv_bias)};
         const Value key =
             map_if(runs, at(names.cross_k), memory, model_.hidden, heads * dim, model_.qkv_bias && is_t5());
         const Value value =
             map_if(runs, at(names.cross_v), memory, model_.hidden, heads * dim, model_.qkv_bias);
         if (runs) inputs.insert(inputs.end(), {key, value});
         const std::int64_t width = heads * dim;
-        const Value attended = attend(
-            {.module = at(names.cross),
-             .heads = heads,
-             .width = width,
-             .flops_per_pair = 4.0 * static_cast<double>(width),
-             .pairs = static_cast<double>(tokens_) * static_cast<double>(encoder_tokens()),
-             .cached_elements = 2 * width,
-             .cached_tokens = encoder_tokens(),
-             .read_tokens = encoder_tokens()},
-            inputs, tokens_);
+        const Value attended =
+            attend({.module = at(names.cross),
+                    .heads = heads,
+                    .width = width,
+                    .flops_per_pair = 4.0 * static_cast<double>(width),
+                    .pairs = static_cast<double>(tokens_) * static_cast<double>(encoder_tokens()),
+                    .cached_elements = 2 * width,
+                    .cached_tokens = encoder_tokens(),
+                    .read_tokens = encoder_tokens()},
+                   inputs, tokens_);
         const Value mapped = output_map(at(names.cross_out), attended, width, model_.out_bias);
         return sum(path, "add_cross", mapped, x);
     }
@@ -1014,9 +1018,9 @@ private:
             const Value input = tokens_input("decoder_input_ids", tokens_);
             Op made = op("shared", "embedding", {});
             made.name = "decoder/shared";
-            made.read_bytes = static_cast<std::int64_t>(
-                static_cast<double>(batch_ * tokens_ * model_.hidden) * static_cast<double>(bits_of(model_.stored)) /
-                8);
+            made.read_bytes =
+                static_cast<std::int64_t>(static_cast<double>(batch_ * tokens_ * model_.hidden) *
+                                          static_cast<double>(bits_of(model_.stored)) / 8);
             x = add(std::move(made), {batch_, tokens_, model_.hidden}, std::array{input});
             colocate_.clear();
         } else {
@@ -1034,8 +1038,7 @@ private:
             const auto layer = static_cast<std::size_t>(i);
             begin_block(path);
             const BlockNames& names = family_.block;
-            x = sum(path, "add_1",
-                    self_attention(path, names, norm(joined(path, names.norm1), x), layer), x);
+            x = sum(path, "add_1", self_attention(path, names, norm(joined(path, names.norm1), x), layer), x);
             x = cross_attention(path, x, memory, runs);
             x = sum(path, "add_2", mlp(path, names, norm(joined(path, names.norm2), x), layer), x);
             colocate_.clear();
@@ -1046,7 +1049,7 @@ private:
     }
 
     const LanguageModel& model_;
-    const Family& family_;
+    const LanguageFamily& family_;
     const LanguageOptions& options_;
     TensorBook& book_;
     GraphBuilder graph_;
@@ -1084,8 +1087,8 @@ std::int64_t sequence_of(const LanguageModel& model, const LanguageOptions& opti
 Graph language_graph(const LanguageModel& model, const LanguageOptions& options, std::int64_t batch,
                      TensorBook& book) {
     const double values = static_cast<double>(batch) * static_cast<double>(sequence_of(model, options)) *
-                          static_cast<double>(std::max({model.hidden, model.vocabulary, model.width,
-                                                        model.heads * model.head_dim}));
+                          static_cast<double>(std::max(
+                              {model.hidden, model.vocabulary, model.width, model.heads * model.head_dim}));
     if (values * 16 > kMostBytes)
         throw std::invalid_argument("the batch times the sequence has tensors that do not fit into 63 bits");
     return Builder(model, options, batch, book).run();

@@ -18,9 +18,9 @@ std::int64_t sequence_of(const LanguageModel& model, const LanguageOptions& opti
 ///
 /// Ops. One for each module with parameters, beside attention, activations and sums; all experts of a layer
 /// together are one op for their input maps and one for their output maps. An op's scope is the path of its
-/// module; attributes["parameters"] lists the names of its tensors in the files, attributes["parameter_bytes"]
-/// their bytes. The ops of a block share a colocation label, the path of the block, unless
-/// options.split_layers. A head that reads the table of the embedding shares the embedding's.
+/// module; attributes["parameters"] lists the names of its tensors in the files,
+/// attributes["parameter_bytes"] their bytes. The ops of a block share a colocation label, the path of the
+/// block, unless options.split_layers. A head that reads the table of the embedding shares the embedding's.
 ///
 /// Cache. Keys and values, or latents, are resident_bytes of the attention ops in prefill and decode.
 /// read_bytes of an op is what it reads in a step of its parameters and of the cache: rows of tables, the

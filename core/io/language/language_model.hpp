@@ -14,6 +14,13 @@
 
 namespace placewright {
 
+// Larger numbers are mistakes or attacks: the largest models have 200 layers, 400 experts, a hidden size of
+// 25,000.
+inline constexpr std::int64_t kMostLayers = 4096, kMostHeads = 1 << 14, kMostHeadDim = 1 << 14;
+inline constexpr std::int64_t kMostHidden = 1 << 20, kMostWidth = 1 << 22, kMostWords = 1 << 26;
+inline constexpr std::int64_t kMostExperts = 1 << 14;
+inline constexpr std::int64_t kMostBlocksOfExperts = 1 << 20;  ///< layers times experts
+
 /// How the linear weights of a checkpoint are stored, if not in the type of the others.
 enum class Quantization : std::uint8_t {
     none,
@@ -45,16 +52,16 @@ struct VisionTower {
 };
 
 struct LanguageModel {
-    Family family;
+    LanguageFamily family;
     std::string name;
-    std::string class_name{};    ///< "LlamaForCausalLM"; empty: not known
-    bool base_model = false;     ///< the class has no head, and its tensors no prefix
+    std::string class_name{};  ///< "LlamaForCausalLM"; empty: not known
+    bool base_model = false;   ///< the class has no head, and its tensors no prefix
     std::int64_t hidden = 0, layers = 0, heads = 0, head_dim = 0, width = 0, vocabulary = 0;
     std::vector<std::int64_t> kv_heads{};  ///< [layer]
     std::int64_t limit = 0;                ///< longest sequence; 0: not known
     std::int64_t positions = 0;            ///< rows of the table of positions
     std::int64_t token_types = 0;
-    std::int64_t labels = 0;  ///< of a classifier
+    std::int64_t labels = 0;           ///< of a classifier
     std::int64_t embedding_width = 0;  ///< of the table, if not `hidden` (OPT-350m)
     bool tied = false;
     bool has_final_norm = true;
@@ -74,8 +81,8 @@ struct LanguageModel {
     WeightType stored = WeightType::bf16;
     Quantization quantization = Quantization::none;
     std::string quantization_method{};
-    std::int64_t scale_rows = 0, scale_columns = 0;  ///< weights that share a scale; 0: a tensor has one
-    std::vector<std::string> not_converted{};        ///< modules that are not quantised
+    std::int64_t scale_rows = 0, scale_columns = 0;      ///< weights that share a scale; 0: a tensor has one
+    std::vector<std::string> not_converted{};            ///< modules that are not quantised
     std::string words_for_layers = "num_hidden_layers";  ///< as the file calls them, for messages
 
     /// The type of activations if the options replace that of the weights.

@@ -7,7 +7,7 @@ namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases{"training", "prefill", "decode"};
-constexpr std::array<std::string_view, 6> kTypes{"fp32", "fp16", "bf16", "fp8", "int8", "int4"};
+constexpr std::array<std::string_view, 6> kWeightTypes{"fp32", "fp16", "bf16", "fp8", "int8", "int4"};
 constexpr std::array<std::string_view, 2> kCaches{"compressed", "expanded"};
 
 template <class Enum, std::size_t count>
@@ -24,7 +24,7 @@ std::string_view to_string(LanguagePhase phase) {
 }
 
 std::string_view to_string(WeightType type) {
-    return kTypes.at(static_cast<std::size_t>(type));
+    return kWeightTypes.at(static_cast<std::size_t>(type));
 }
 
 std::string_view to_string(LatentCache cache) {
@@ -36,7 +36,7 @@ std::optional<LanguagePhase> language_phase_from(std::string_view text) {
 }
 
 std::optional<WeightType> weight_type_from(std::string_view text) {
-    return word<WeightType>(kTypes, text);
+    return word<WeightType>(kWeightTypes, text);
 }
 
 std::optional<LatentCache> latent_cache_from(std::string_view text) {
@@ -48,7 +48,7 @@ std::array<std::string_view, 3> language_phases() {
 }
 
 std::array<std::string_view, 6> weight_types() {
-    return kTypes;
+    return kWeightTypes;
 }
 
 std::int64_t bits_of(WeightType type) {

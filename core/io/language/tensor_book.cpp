@@ -46,11 +46,16 @@ bool is_plain_name(const std::string& name) {
 
 /// Tensors that files store and models make anew: buffers of positions and masks.
 bool is_buffer(std::string_view name) {
-    static constexpr std::array<std::string_view, 7> kBuffers{
-        "inv_freq", "masked_bias", "attn.bias", "attention.bias", "position_ids", "rotary_emb.cos_cached",
-        "rotary_emb.sin_cached"};
+    static constexpr std::array<std::string_view, 7> kBuffers{"inv_freq",
+                                                              "masked_bias",
+                                                              "attn.bias",
+                                                              "attention.bias",
+                                                              "position_ids",
+                                                              "rotary_emb.cos_cached",
+                                                              "rotary_emb.sin_cached"};
     return std::ranges::any_of(kBuffers, [&](std::string_view end) {
-        return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
+        return name.ends_with(end) &&
+               (name.size() == end.size() || name[name.size() - end.size() - 1] == '.');
     });
 }
 
@@ -64,7 +69,8 @@ std::optional<Checkpoint> read_checkpoint(const Path& folder) {
         if (++files > kMostFiles) break;
         const std::string name = entry.path().filename().string();
         if (name.ends_with(".index.json")) indexes.emplace_back(entry.path());
-        if (name.ends_with(".safetensors") && !name.starts_with("adapter")) weights.emplace_back(entry.path());
+        if (name.ends_with(".safetensors") && !name.starts_with("adapter"))
+            weights.emplace_back(entry.path());
     }
     std::ranges::sort(indexes);
     std::ranges::sort(weights);
@@ -200,8 +206,8 @@ std::string CheckpointBook::left_out() const {
         if (example.empty() || (is_buffer(example) && !is_buffer(name))) example = name;
     }
     return std::to_string(left_) + (left_ == 1 ? " stored tensor is" : " stored tensors are") +
-           " not read by the model and left out: " +
-           (buffers == left_ ? "buffers such as " : "such as ") + in_quotes(example);
+           " not read by the model and left out: " + (buffers == left_ ? "buffers such as " : "such as ") +
+           in_quotes(example);
 }
 
 }  // namespace placewright
