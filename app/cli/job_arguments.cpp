@@ -206,7 +206,9 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("K")
         ->capture_default_str();
     usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
-                      "Order of ready ops; gpipe and 1f1b: pipeline schedules");
+                      "Order of ready ops; gpipe, 1f1b: pipelines [fifo; 1f1b for LLMs]");
+    usage::add_choice(command, "--offload", offload, {"compute", "stream"},
+                      "Ops on a CPU run there, or their weights go to a GPU");
     usage::add_choice(command, "--runtime", runtime, {"ideal", "eager", "compiled"},
                       "Start ops once ready (ideal), or in PyTorch's order");
     command
@@ -290,6 +292,8 @@ void JobArguments::check() const {
     }
     refuse(runtime != "ideal" && order == "critical-path", "--order",
            "--runtime " + runtime + " runs ops in program order, not by their critical paths");
+    refuse(offload == "stream" && in_flight > 1, "--offload",
+           "frameworks that stream weights from the CPU run one batch at a time; leave out --in-flight");
     refuse(runtime != "eager" && host_time_s != JobArguments().host_time_s, "--host-time",
            "--runtime " + runtime + " has no time of the host; give --runtime eager");
     if (cost == "exprimo") {
@@ -377,7 +381,8 @@ JobOptions JobArguments::options() const {
     load_profile(options);
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
-    options.simulation = {batches, in_flight, *order_from(order), *runtime_from(runtime), host_time_s};
+    options.simulation = {batches, in_flight, order_from(order).value_or(Order::fifo), *runtime_from(runtime),
+                          host_time_s};
     options.problem.optimizer_states =
         static_cast<double>(std::ranges::find(kOptimizers, optimizer) - kOptimizers.begin());
     options.problem.recomputation = *recomputation_from(recompute);
@@ -390,6 +395,8 @@ JobOptions JobArguments::options() const {
     options.problem.allocator = allocator_from(allocator);
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
+    options.problem.offload = *offload_from(offload);
+    options.pipeline_order = order.empty();
     options.problem.grouping = grouping.options();
     if (!constraints.empty()) options.problem.constraints = read_constraints(constraints);
     options.problem.memory = *memory_model_from(memory);

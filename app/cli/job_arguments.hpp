@@ -75,7 +75,8 @@ struct JobArguments {
     std::string memory = "training";
     std::string objective{objectives().front().id};
     std::string memory_rule = "exprimo";
-    std::string order = "fifo";
+    std::string order;  ///< empty: fifo, but 1f1b for language models
+    std::string offload{to_string(Offload::compute)};
     std::string runtime = "ideal";
     double host_time_s = kPyTorchHostTimeS;
     std::string optimizer = "momentum";
