@@ -27,6 +27,8 @@ std::span<const AlgorithmInfo> algorithms() {
             mcmc_algorithm(),
             tabu_algorithm(),
             heft_algorithm(),
+            sequential_fill_algorithm(),
+            memory_proportional_algorithm(),
             m_topo_algorithm(),
             m_etf_algorithm(),
             m_sct_algorithm(),

@@ -114,12 +114,27 @@ Precision PrecisionArguments::precision() const {
 void report_estimated(const std::string& file, const NetworkFile& network) {
     const std::string text = estimated_text(network.estimated, network.graph.size());
     if (!text.empty()) std::cerr << printable("placewright-cli: " + file + ": " + text, 8192) << '\n';
+    for (const std::string& note : network.notes)
+        std::cerr << printable("placewright-cli: " + file + ": " + note, 8192) << '\n';
 }
 
 void ReadingArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--dim", dims, "Value of an open dimension of an ONNX model", "NAME=N");
     usage::add_repeated(command, "--input", inputs, "Input of a TorchScript model (1x128:int64)", "SHAPE");
     command.add_flag("--run", run, "Run a TorchScript model if its sizes need that");
+    const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
+    usage::add_choice(command, "--phase", phase, words(language_phases()), "What a language model does");
+    command.add_option("--sequence", sequence, "Tokens of a language model's prompt, or in its cache [4096]")
+        ->check(usage::whole_number(1, kMostSequence))
+        ->type_name("N");
+    usage::add_choice(command, "--dtype", dtype, words(weight_types()),
+                      "Type of a language model's weights [as stored]");
+    usage::add_choice(command, "--kv-dtype", kv_dtype, words(weight_types()),
+                      "Type of its cache [that of activations]");
+    usage::add_choice(command, "--mla-cache", mla_cache, {"compressed", "expanded"},
+                      "What the cache of latent attention holds");
+    command.add_flag("--full-cache", full_cache, "Layers with a sliding window keep the whole sequence too");
+    command.add_flag("--split-layers", split_layers, "Ops of a language model's block may part");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {
@@ -136,6 +151,13 @@ ReadOptions ReadingArguments::options(std::int64_t batch) const {
             throw UsageError("--dim " + text + ": given twice");
     }
     options.run = run;
+    options.language.phase = language_phase_from(phase).value_or(LanguagePhase::decode);
+    if (sequence > 0) options.language.sequence = sequence;
+    options.language.weights = weight_type_from(dtype);
+    options.language.cache = weight_type_from(kv_dtype);
+    options.language.latent_cache = latent_cache_from(mla_cache).value_or(LatentCache::compressed);
+    options.language.full_cache = full_cache;
+    options.language.split_layers = split_layers;
     try {
         for (const std::string& text : inputs) options.inputs.push_back(example_input_from(text));
     } catch (const std::invalid_argument& error) {
@@ -184,7 +206,9 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("K")
         ->capture_default_str();
     usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
-                      "Order of ready ops; gpipe and 1f1b: pipeline schedules");
+                      "Order of ready ops; gpipe, 1f1b: pipelines [fifo; 1f1b for LLMs]");
+    usage::add_choice(command, "--offload", offload, {"compute", "stream"},
+                      "Ops on a CPU run there, or their weights go to a GPU");
     usage::add_choice(command, "--runtime", runtime, {"ideal", "eager", "compiled"},
                       "Start ops once ready (ideal), or in PyTorch's order");
     command
@@ -268,6 +292,8 @@ void JobArguments::check() const {
     }
     refuse(runtime != "ideal" && order == "critical-path", "--order",
            "--runtime " + runtime + " runs ops in program order, not by their critical paths");
+    refuse(offload == "stream" && in_flight > 1, "--offload",
+           "frameworks that stream weights from the CPU run one batch at a time; leave out --in-flight");
     refuse(runtime != "eager" && host_time_s != JobArguments().host_time_s, "--host-time",
            "--runtime " + runtime + " has no time of the host; give --runtime eager");
     if (cost == "exprimo") {
@@ -355,7 +381,8 @@ JobOptions JobArguments::options() const {
     load_profile(options);
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
-    options.simulation = {batches, in_flight, *order_from(order), *runtime_from(runtime), host_time_s};
+    options.simulation = {batches, in_flight, order_from(order).value_or(Order::fifo), *runtime_from(runtime),
+                          host_time_s};
     options.problem.optimizer_states =
         static_cast<double>(std::ranges::find(kOptimizers, optimizer) - kOptimizers.begin());
     options.problem.recomputation = *recomputation_from(recompute);
@@ -368,6 +395,8 @@ JobOptions JobArguments::options() const {
     options.problem.allocator = allocator_from(allocator);
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
+    options.problem.offload = *offload_from(offload);
+    options.pipeline_order = order.empty();
     options.problem.grouping = grouping.options();
     if (!constraints.empty()) options.problem.constraints = read_constraints(constraints);
     options.problem.memory = *memory_model_from(memory);

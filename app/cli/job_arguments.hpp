@@ -32,10 +32,15 @@ struct PrecisionArguments {
     Precision precision() const;
 };
 
-/// Sizes that a network file leaves open, except the batch size.
+/// Sizes that a network file leaves open, except the batch size, and what a step of a language model is.
 struct ReadingArguments {
     std::vector<std::string> dims, inputs;
     bool run = false;
+    std::string phase{to_string(LanguagePhase::decode)};
+    std::int64_t sequence = 0;  ///< 0: the model's
+    std::string dtype, kv_dtype;
+    std::string mla_cache{to_string(LatentCache::compressed)};
+    bool full_cache = false, split_layers = false;
 
     void add_to(CLI::App& command);
 
@@ -70,7 +75,8 @@ struct JobArguments {
     std::string memory = "training";
     std::string objective{objectives().front().id};
     std::string memory_rule = "exprimo";
-    std::string order = "fifo";
+    std::string order;  ///< empty: fifo, but 1f1b for language models
+    std::string offload{to_string(Offload::compute)};
     std::string runtime = "ideal";
     double host_time_s = kPyTorchHostTimeS;
     std::string optimizer = "momentum";

@@ -15,6 +15,7 @@
 #include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/language_report.hpp"
 #include "app/cli/outcome_report.hpp"
 #include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
@@ -76,6 +77,7 @@ struct Found {
     std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
     std::optional<Remedies> remedies;      ///< if the best placement does not fit
     HardwareRuns measured;
+    std::optional<LanguageReport> language = {};
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -126,6 +128,7 @@ Json found_json(const Job& job, const Found& found) {
         json["headroom"] = {{"found_s", found.headroom->value_s},
                             {"found_share", found.headroom->found_share},
                             {"share", found.headroom->share}};
+    if (found.language) add_language(json, *found.language);
     if (found.remedies) add_remedies(json, *found.remedies, job);
     if (!found.measured.placements.empty()) {
         Json list = Json::array();
@@ -203,6 +206,7 @@ void print_found(const Job& job, const Found& found) {
     if (!found.measured.placements.empty()) print_measured(found.measured.placements);
     if (found.evaluation) print_evaluation(job, *found.evaluation);
     print_outcome(job, found.placement(), found.outcome);
+    if (found.language) print_language(*found.language);
     if (found.remedies) print_remedies(*found.remedies, job);
 }
 
@@ -330,6 +334,8 @@ public:
         warn_of_cpu(job_, found.placement(), outcome);
         if (!found.cancelled())
             found.remedies = remedies_for(search_.job, job_, found.placement(), found.progress().best.fits);
+        found.language = language_report(search_.job, job_, found.placement(), found.outcome,
+                                         found.progress().best.value_s);
         return report(found);
     }
 

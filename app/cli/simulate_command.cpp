@@ -10,6 +10,7 @@
 #include "app/cli/console.hpp"
 #include "app/cli/explain_report.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/language_report.hpp"
 #include "app/cli/outcome_report.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "app/cli/usage.hpp"
@@ -133,16 +134,20 @@ int simulate_placement(const SimulateArguments& arguments) {
     std::optional<TooLarge> too_large;
     if (placement_file.empty() && job.single_device_fits)
         too_large = too_large_for_accelerators(arguments.job, job);
+    const std::optional<LanguageReport> language = language_report(
+        arguments.job, job, placement, outcome, evaluation ? evaluation->seconds : outcome.step_time_s);
     if (arguments.job.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments.job);
         add_interval(json, job, placement, outcome);
         if (remedies) add_remedies(json, *remedies, job);
         if (too_large) add_too_large(json, *too_large, job);
+        if (language) add_language(json, *language);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
         if (evaluation) print_evaluation(job, *evaluation);
         print_outcome(job, placement, outcome);
+        if (language) print_language(*language);
         if (remedies) print_remedies(*remedies, job);
         if (too_large) print_too_large(*too_large, job);
         if (explanation) print_explanation(job, placement, trace, *explanation);

@@ -150,7 +150,7 @@ const CostModel* find_cost_model(std::string_view id) {
 OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
-    if (op.kind == "embedding" && runs_forward(op)) return lookup_traffic(graph, op);
+    if (op.kind == "embedding" && runs_forward(op) && !op.read_bytes) return lookup_traffic(graph, op);
     std::vector<TensorRef> inputs = op.inputs;
     std::ranges::sort(inputs, {}, [](const TensorRef& ref) { return std::pair(ref.op, ref.output); });
     const auto repeated = std::ranges::unique(inputs);
@@ -161,6 +161,10 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const bool derived = op.forward_op != kInvalidOp;
     const double parameters =
         static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
+    if (op.read_bytes && runs_forward(op)) {
+        traffic.read_bytes += static_cast<double>(*op.read_bytes);
+        return traffic;
+    }
     if (op.phase == Phase::update) {
         // Gradient and parameters in, parameters out: Paleo's three passes over the weights. Each state takes
         // two more.

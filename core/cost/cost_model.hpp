@@ -48,8 +48,8 @@ struct CostOptions {
     bool operator==(const CostOptions&) const = default;
 };
 
-/// Bytes that an op reads (inputs and parameters) and writes (outputs). An update reads gradient, parameters
-/// and the optimizer's states, and writes all of them except the gradient.
+/// Bytes that an op reads (inputs and parameters, or Op::read_bytes) and writes (outputs). An update reads
+/// gradient, parameters and the optimizer's states, and writes all of them except the gradient.
 struct OpTraffic {
     double read_bytes = 0;
     double written_bytes = 0;

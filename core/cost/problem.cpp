@@ -19,6 +19,7 @@ namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMemoryModels{"training", "exprimo"};
+constexpr std::array<std::string_view, 2> kOffloads{"compute", "stream"};
 
 /// The machine with the efficiencies, the crossing and the precision of products of the options.
 Machine with_options(const Machine& machine, const ProblemOptions& options) {
@@ -275,6 +276,33 @@ void fill_devices(Problem& problem, const ProblemOptions& options, double states
     }
 }
 
+/// Gives ops on CPUs the time in which the first accelerator runs them, or in which their weights reach it if
+/// that is longer: the copy of an op's weights goes on while the op before runs. The CPU's lane shows them.
+void stream_weights(Problem& problem) {
+    const Machine& machine = *problem.machine;
+    const auto devices = machine.devices();
+    const auto main = std::ranges::find(devices, DeviceKind::gpu, &Device::kind);
+    if (main == devices.end()) return;
+    const auto to = static_cast<DeviceId>(main - devices.begin());
+    for (DeviceId from = 0; from < problem.devices; ++from) {
+        if (devices[from].kind != DeviceKind::cpu) continue;
+        for (OpId id = 0; id < problem.ops; ++id) {
+            const Op& op = problem.graph->op(id);
+            double copy_s = 0;
+            const auto bytes = static_cast<double>(op.read_bytes.value_or(op.parameter_bytes));
+            for (const ChannelId channel : machine.route(from, to)) {
+                if (bytes == 0) break;
+                const double channel_s = transfer_time_s(machine.channels()[channel], bytes);
+                copy_s = machine.crossing() == Crossing::cut_through ? std::max(copy_s, channel_s)
+                                                                     : copy_s + channel_s;
+            }
+            const std::size_t row = std::size_t{id} * problem.devices;
+            if (!(copy_s <= kLongestS)) fail_uncountable(op, devices[from]);
+            problem.op_time_s[row + from] = std::max(problem.op_time_s[row + to], copy_s);
+        }
+    }
+}
+
 void fill_tensors(Problem& problem) {
     const Graph& graph = *problem.graph;
     problem.output_begin.assign(problem.ops + 1, 0);
@@ -363,6 +391,16 @@ void fill_routes(Problem& problem, const Machine& machine) {
 
 }  // namespace
 
+std::string_view to_string(Offload offload) {
+    return kOffloads.at(static_cast<std::size_t>(offload));
+}
+
+std::optional<Offload> offload_from(std::string_view text) {
+    const auto found = std::ranges::find(kOffloads, text);
+    if (found == kOffloads.end()) return std::nullopt;
+    return static_cast<Offload>(found - kOffloads.begin());
+}
+
 std::string_view to_string(MemoryModel model) {
     return kMemoryModels[static_cast<std::size_t>(model)];
 }
@@ -450,6 +488,12 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                           allocated(copies) + problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
+    }
+    if (options.offload == Offload::stream) {
+        if (training)
+            throw PlacementError(
+                "weights are streamed from a CPU in inference only; choose inference, or let CPUs compute");
+        stream_weights(*problem);
     }
     fill_devices(*problem, options, states);
     fill_tensors(*problem);

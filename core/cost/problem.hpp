@@ -40,6 +40,15 @@ enum class MemoryModel : std::uint8_t {
 std::string_view to_string(MemoryModel model);
 std::optional<MemoryModel> memory_model_from(std::string_view text);
 
+/// What happens to ops that are placed on a CPU beside accelerators.
+enum class Offload : std::uint8_t {
+    compute,  ///< the CPU runs them (llama.cpp)
+    stream,   ///< the first accelerator runs them after their weights have come from the CPU's memory, while
+              ///< the op before still runs (Hugging Face Accelerate); inference only
+};
+std::string_view to_string(Offload offload);
+std::optional<Offload> offload_from(std::string_view text);
+
 struct ProblemOptions {
     CostOptions cost;
     bool inference = false;
@@ -70,8 +79,9 @@ struct ProblemOptions {
     /// fragmentation and other programs.
     double usable_memory = 1;
     std::optional<Crossing> crossing;  ///< replaces the machine's
-    GroupingOptions grouping;          ///< which ops move together
-    Constraints constraints{};         ///< rules that every placement obeys
+    Offload offload = Offload::compute;
+    GroupingOptions grouping;   ///< which ops move together
+    Constraints constraints{};  ///< rules that every placement obeys
 
     bool operator==(const ProblemOptions&) const = default;
 };

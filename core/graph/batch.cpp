@@ -35,6 +35,12 @@ public:
             throw GraphError("",
                              "the network lists its own backward ops, whose gradients of parameters do "
                              "not change with the batch size");
+        for (const Op& op : graph_.ops()) {
+            if (op.read_bytes && op.kind != "embedding")
+                fail_at(op.name,
+                        "reads parts of its parameters or of a cache (read_bytes), which do not grow with "
+                        "the batch alone; convert the model's own file with --batch");
+        }
         GraphBuilder builder(graph_.name(), to_, graph_.training());
         for (OpId id = 0; id < graph_.size(); ++id) builder.add(scaled(id));
         if (std::ranges::none_of(holds_batch_, std::identity()))

@@ -61,6 +61,7 @@ void check_numbers(const Op& op) {
     if (op.backward_flops) require_not_negative(op, "backward_flops", *op.backward_flops);
     require_not_negative(op, "parameter_bytes", static_cast<double>(op.parameter_bytes));
     require_not_negative(op, "resident_bytes", static_cast<double>(op.resident_bytes));
+    require_not_negative(op, "read_bytes", static_cast<double>(op.read_bytes.value_or(0)));
     require_not_negative(op, "workspace_bytes", static_cast<double>(op.workspace_bytes));
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
         const std::string output = "output " + std::to_string(k);

@@ -98,6 +98,9 @@ struct Op {
     std::optional<DType> parameter_dtype;  ///< of the parameters, if not that of the first output (autocast)
     /// Memory held for the whole step beside the parameters; the training optimizer keeps no copy of it.
     std::int64_t resident_bytes = 0;
+    /// Bytes that the op reads in a step of its parameters and of resident_bytes, where these are not all
+    /// parameters and nothing else: rows of a table, the experts that tokens are routed to, a cache.
+    std::optional<std::int64_t> read_bytes = {};
     std::int64_t workspace_bytes = 0;  ///< scratch memory, held while the op runs
     /// The first output overwrites the first input if no other op reads that input (PyTorch's inplace=True).
     bool in_place = false;

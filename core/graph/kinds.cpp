@@ -95,6 +95,7 @@ constexpr std::array kKinds{
     product("conv_transpose2d"),
     product("conv_transpose3d"),
     product("linear"),
+    product("grouped_linear"),
     product("bilinear"),
     product("matmul"),
     product("bmm"),

@@ -198,6 +198,7 @@ private:
         if (op.backward_flops) part.backward_flops = *op.backward_flops * share;
         part.parameter_bytes = bytes(op.parameter_bytes);
         part.resident_bytes = bytes(op.resident_bytes);
+        if (op.read_bytes) part.read_bytes = bytes(*op.read_bytes);
         for (Tensor& output : part.outputs) {
             const std::int64_t extent = (*output.shape)[channels.dimension];
             output = with_extent(output, channels.dimension, rescaled(range, channels.count, extent).size());

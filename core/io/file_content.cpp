@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/io/file_content.hpp"
 
+#include "core/io/language/gguf.hpp"
+#include "core/io/language/language_file.hpp"
 #include "core/io/networks/dot_file.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/placements/framework_devices.hpp"
@@ -10,10 +12,11 @@
 
 namespace placewright {
 FileContent file_content(const Path& file) {
+    if (is_model_folder(file) || is_gguf(file)) return FileContent::network;
     if (is_onnx(file) || is_archive(file) || is_dot(file)) return FileContent::network;
     if (is_trace(file)) return FileContent::trace;
     const JsonFile::Outline outline = JsonFile(file).outline();
-    if (outline.format == "placewright.graph" || (!outline.has_format && outline.has_layers))
+    if (outline.format == "placewright.graph" || (!outline.has_format && (outline.has_layers || outline.has_model_type)))
         return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels))
         return FileContent::machine;

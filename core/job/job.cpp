@@ -71,6 +71,9 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
     const bool own_machine = network.machine.has_value();
+    if (network.language && options.pipeline_order && options.simulation.in_flight > 1 &&
+        options.simulation.order == Order::fifo)
+        options.simulation.order = Order::one_forward_one_backward;
     if (own_machine) {
         // A workload's times and sizes are those that were measured.
         options.problem.cost.model = find_cost_model("measured");
@@ -83,6 +86,8 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     try {
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
+        job.language = network.language;
+        job.batch = options.reading.batch.value_or(1);
         job.batch_is_open = network.batch_is_open;
         job.fixed_batch = std::move(network.fixed_batch);
         job.estimated = std::move(network.estimated);

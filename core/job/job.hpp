@@ -30,6 +30,9 @@ struct JobOptions {
     Supplements supplements;
     ProblemOptions problem;
     SimulationOptions simulation;
+    /// A language model with several batches in flight finishes earlier batches first (1F1B), as its servers
+    /// do, in place of simulation.order.
+    bool pipeline_order = true;
     const Objective* objective = &objectives().front();
     MemoryPenalty penalty;
     /// Archive of measured times, which load_profile() reads into problem.cost.profile; empty: none.
@@ -60,6 +63,9 @@ struct Job {
     bool batch_is_open = false;                      ///< the network can be read with any batch size
     std::string fixed_batch{};                       ///< why not, as far as that is known
     std::vector<NetworkFile::Estimated> estimated{};
+    /// How the network was read, if it is a language model; `sequence` has a value.
+    std::optional<LanguageOptions> language{};
+    std::int64_t batch = 1;  ///< of a language model
 };
 
 /// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.

@@ -258,6 +258,32 @@ bool is_contiguous(const Problem& problem, const Placement& placement) {
     return false;
 }
 
+/// A chain of blocks with `bytes` of weights and `cache_bytes` each on GPUs and, last, a CPU.
+ProblemPtr blocks(std::size_t count, double bytes, const std::vector<double>& memory_bytes,
+                  double cache_bytes = 0) {
+    GraphBuilder builder("blocks", 1, Training::none);
+    for (OpId i = 0; i < count; ++i) {
+        Op op;
+        op.name = op.scope = op.colocate = "block/" + std::to_string(i);
+        op.kind = "linear";
+        op.flops = 1e9;
+        op.parameter_bytes = static_cast<std::int64_t>(bytes);
+        op.resident_bytes = static_cast<std::int64_t>(cache_bytes);
+        if (i > 0) op.inputs.push_back({i - 1, 0});
+        Tensor tensor;
+        tensor.bytes = 1000;
+        op.outputs.push_back(tensor);
+        builder.add(std::move(op));
+    }
+    const Machine uniform = test::uniform_machine(memory_bytes.size());
+    std::vector<Device> devices(uniform.devices().begin(), uniform.devices().end());
+    for (std::size_t i = 0; i < devices.size(); ++i) devices[i].memory_bytes = memory_bytes[i];
+    devices.back().kind = DeviceKind::cpu;
+    return test::problem(builder.build(),
+                         Machine("uneven", devices, {uniform.channels().begin(), uniform.channels().end()},
+                                 {uniform.routes().begin(), uniform.routes().end()}));
+}
+
 void add_ids() {
     QTest::addColumn<QString>("id");
     for (const char* id : kIds) QTest::newRow(id) << id;
@@ -611,6 +637,31 @@ private Q_SLOTS:
         const double share = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) / 4;
         for (const double used : bytes) QVERIFY(used <= share + largest);
         for (std::size_t device = 0; device < 3; ++device) QVERIFY(bytes[device] > share);
+    }
+
+    /// Blocks of 1 GB on GPUs of 5.5 and 3.5 GB and a CPU.
+    void sequential_fill_never_returns() {
+        const ProblemPtr problem = blocks(8, 1e9, {5.5e9, 3.5e9, 100e9});
+        // The first GPU and the CPU keep room for one more block.
+        QCOMPARE(proposals("sequential-fill", problem).front(), (Placement{0, 0, 0, 0, 1, 1, 1, 2}));
+        // What the weights leave is too little for the cache: with it, less is planned.
+        const ProblemPtr cached = blocks(8, 1e9, {5.5e9, 3.5e9, 100e9}, 0.5e9);
+        const std::vector<Placement> tried = proposals("sequential-fill", cached, {}, false);
+        QCOMPARE(tried.front(), (Placement{0, 0, 0, 0, 1, 1, 1, 2}));
+        QCOMPARE(tried[1], (Placement{0, 0, 1, 1, 2, 2, 2, 2}));
+    }
+
+    void memory_proportional_gives_shares_of_the_layers() {
+        // Layers 0 to 8, the last of which is the output: layer i is on the first GPU as long as 12 i / 9 < 9.
+        QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {9e9, 3e9, 100e9})),
+                 (Placement{0, 0, 0, 0, 0, 0, 0, 1}));
+        // The first layers go to the CPU as long as the others do not fit.
+        QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9})),
+                 (Placement{2, 2, 2, 0, 0, 0, 1, 1}));
+        // Without the CPU all layers are on GPUs.
+        QCOMPARE(
+            only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9}), {{"allow_cpu", false}}),
+            (Placement{0, 0, 0, 0, 0, 1, 1, 1}));
     }
 
     void pipedream_is_best_of_all_cuts() {

@@ -6,6 +6,8 @@
 
 #include "core/base/text.hpp"
 #include "core/graph/batch.hpp"
+#include "core/io/language/gguf.hpp"
+#include "core/io/language/language_file.hpp"
 #include "core/io/networks/dot_file.hpp"
 #include "core/io/networks/exprimo.hpp"
 #include "core/io/networks/op_json.hpp"
@@ -180,6 +182,7 @@ Op read_op(const JsonValue& value) {
     op.parameter_bytes = value.at("parameter_bytes").whole();
     if (const auto dtype = value.find("parameter_dtype")) op.parameter_dtype = read_dtype(*dtype);
     if (const auto resident = value.find("resident_bytes")) op.resident_bytes = resident->whole();
+    if (const auto read = value.find("read_bytes")) op.read_bytes = read->whole();
     if (const auto workspace = value.find("workspace_bytes")) op.workspace_bytes = workspace->whole();
     if (const auto in_place = value.find("in_place")) op.in_place = in_place->truth();
     if (const auto autocast = value.find("autocast")) op.autocast = autocast->truth();
@@ -219,6 +222,7 @@ Json op_json(const Op& op, Json inputs) {
     json["parameter_bytes"] = op.parameter_bytes;
     if (op.parameter_dtype) json["parameter_dtype"] = to_string(*op.parameter_dtype);
     if (op.resident_bytes != 0) json["resident_bytes"] = op.resident_bytes;
+    if (op.read_bytes) json["read_bytes"] = *op.read_bytes;
     if (op.workspace_bytes != 0) json["workspace_bytes"] = op.workspace_bytes;
     if (op.in_place) json["in_place"] = true;
     if (op.autocast) json["autocast"] = true;
@@ -268,6 +272,11 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build,
 }
 
 NetworkFile read_network(const Path& path, const ReadOptions& options) {
+    if (is_model_folder(path) || is_gguf(path)) {
+        refuse_examples(path, options);
+        refuse_extents(path, options);
+        return read_language_model(path, options.batch, options.language);
+    }
     if (is_onnx(path)) {
         refuse_examples(path, options);
         return read_onnx(path, options.batch, options.dims);
@@ -292,6 +301,8 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
                          "takes the sizes of parameters from it");
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
+    if (!outline.has_format && outline.has_model_type)
+        return read_language_model(file, options.batch, options.language);
     if (outline.format == "placewright.placement" || (!outline.has_format && outline.only_devices))
         file.fail("", "is a placement, not a network: open its network first, or pass it with --placement");
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);

@@ -11,6 +11,7 @@
 
 #include "core/base/path.hpp"
 #include "core/graph/graph.hpp"
+#include "core/io/language/language_options.hpp"
 #include "core/io/pytorch/example_input.hpp"
 #include "core/machine/machine.hpp"
 
@@ -29,6 +30,9 @@ struct NetworkFile {
         std::string op, kind;
     };
     std::vector<Estimated> estimated{};
+    std::vector<std::string> notes{};  ///< what the reader left out or assumed, one sentence each
+    /// Phase, sequence and number formats with which the file was read, if it is a language model.
+    std::optional<LanguageOptions> language{};
 };
 
 /// Values that a network file leaves open.
@@ -43,12 +47,15 @@ struct ReadOptions {
     std::map<std::string, std::int64_t> dims{};  ///< other open extents of an ONNX model, by name
     std::vector<ExampleInput> inputs{};          ///< tensors that a TorchScript model is called with
     bool run = false;                            ///< whether code in the file may run to find sizes
+    LanguageOptions language{};                  ///< of a language model
 
     bool operator==(const ReadOptions&) const = default;
 };
 
 /// Reads placewright.graph, ONNX, Exprimo's network, a workload of dnn-partitioning (workload.hpp), an
-/// archive of torch.export (exported_program.hpp) or TorchScript (torchscript.hpp), told apart by content.
+/// archive of torch.export (exported_program.hpp), TorchScript (torchscript.hpp), or a language model: the
+/// folder of a model of Hugging Face, its config.json, or a GGUF file (language_file.hpp). They are told apart
+/// by content.
 /// options.batch sets a batch size that the file leaves open, and scales a placewright.graph (batch.hpp); for
 /// any other file a different batch size is an error. Throws InputError, and BatchNeeded for an ONNX model
 /// that needs a batch size.

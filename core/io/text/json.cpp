@@ -73,6 +73,7 @@ public:
         outline.has_layers |= key == "layers";
         outline.has_comm_channels |= key == "comm_channels";
         outline.has_max_fpgas |= key == "maxFPGAs";
+        outline.has_model_type |= key == "model_type" || key == "architectures";
         outline.only_devices = !has_others_;
         key_ = key;
         return true;

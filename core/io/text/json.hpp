@@ -31,6 +31,7 @@ public:
         bool has_layers = false;
         bool has_comm_channels = false;
         bool has_max_fpgas = false;
+        bool has_model_type = false;  ///< or "architectures": a config.json of Hugging Face
         bool only_devices = false;  ///< there is at least one member, and all are integers or names of
                                     ///< devices ("cpu", "cuda:1", "/device:GPU:1")
         std::string format;         ///< empty unless it is a string

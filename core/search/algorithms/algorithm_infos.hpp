@@ -71,6 +71,10 @@ AlgorithmInfo post_algorithm();
 AlgorithmInfo heft_algorithm();
 /// Baechi's fill in topological order.
 AlgorithmInfo m_topo_algorithm();
+/// Accelerate's fill of one device after the other.
+AlgorithmInfo sequential_fill_algorithm();
+/// llama.cpp's layers in proportion to memory.
+AlgorithmInfo memory_proportional_algorithm();
 /// Baechi's earliest task first.
 AlgorithmInfo m_etf_algorithm();
 /// Baechi's small communication times.

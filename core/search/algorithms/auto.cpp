@@ -9,6 +9,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/cost/placement_key.hpp"
+#include "core/graph/blocks.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/neighbourhood.hpp"
@@ -290,6 +291,10 @@ private:
         if (context_.problem->ops <= kMostOpsForEtf) add(m_etf_algorithm());
         for (const AlgorithmInfo& info : {m_topo_algorithm(), heft_algorithm(), expert_algorithm()})
             add(info);
+        if (has_blocks(*context_.problem->graph)) {
+            for (const AlgorithmInfo& info : {memory_proportional_algorithm(), sequential_fill_algorithm()})
+                add(info);
+        }
         std::vector<Placement> first = seeds_;
         std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));
         builder_ = propose_in_turn(std::move(first));

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Blocks of a network: the equal layers that frameworks place whole.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/graph/graph.hpp"
+
+namespace placewright {
+
+/// The number of the block that the op belongs to: 3 if its label says that it stays with
+/// "model/layers/3"; nothing outside of blocks.
+inline std::optional<std::int64_t> block_number(const Op& op) {
+    const std::string_view label = op.colocate;
+    const std::size_t slash = label.rfind('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(label.data() + slash + 1, label.data() + label.size(), number);
+    if (error != std::errc() || end != label.data() + label.size() || number < 0) return std::nullopt;
+    return number;
+}
+
+inline bool has_blocks(const Graph& graph) {
+    return std::ranges::any_of(graph.ops(), [](const Op& op) { return block_number(op).has_value(); });
+}
+
+}  // namespace placewright

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "core/job/language_figures.hpp"
+
+#include <unordered_map>
+
+#include "core/algorithms.hpp"
+#include "core/graph/blocks.hpp"
+
+namespace placewright {
+namespace {
+
+/// Gives each group the device that its ops have in a placement of another problem, by their names; groups
+/// without a counterpart stay where the network's first group is.
+Placement carried_over(const Placement& placement, const Problem& from, const Problem& to) {
+    std::unordered_map<std::string_view, DeviceId> device_of;
+    for (OpId op = 0; op < from.ops; ++op)
+        device_of.emplace(from.graph->op(op).name, placement[from.grouping.group_of[op]]);
+    Placement result(to.groups, placement.empty() ? DeviceId{0} : placement.front());
+    for (GroupId group = 0; group < to.groups; ++group) {
+        for (const OpId op : to.grouping.members[group]) {
+            const auto found = device_of.find(to.graph->op(op).name);
+            if (found == device_of.end()) continue;
+            result[group] = found->second;
+            break;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+std::optional<PhaseFigures> phase_figures(const Job& job, const Outcome& outcome) {
+    if (!job.language) return std::nullopt;
+    PhaseFigures figures{job.language->phase, job.batch, job.language->sequence.value_or(0),
+                         outcome.step_time_s, outcome.fits};
+    for (const Op& op : job.problem->graph->ops())
+        figures.cache_bytes += static_cast<double>(op.resident_bytes);
+    return figures;
+}
+
+std::optional<PhaseFigures> other_phase(const Job& job, const Placement& placement, const Path& file,
+                                        const std::string& machine, const JobOptions& options) {
+    if (!job.language || job.language->phase == LanguagePhase::training) return std::nullopt;
+    const LanguagePhase other =
+        job.language->phase == LanguagePhase::decode ? LanguagePhase::prefill : LanguagePhase::decode;
+    JobOptions changed = options;
+    changed.reading.language.phase = other;
+    NetworkFile network = read_network(file, changed.reading);
+    if (!network.language || network.language->phase != other) return std::nullopt;
+    const Job there = load_job(file, std::move(network), machine, changed);
+    return phase_figures(there, Simulator(there.problem, there.simulation)
+                                    .run(carried_over(placement, *job.problem, *there.problem)));
+}
+
+std::vector<FrameworkSplit> framework_splits(const Job& job) {
+    if (!has_blocks(*job.problem->graph)) return {};
+    std::vector<FrameworkSplit> splits;
+    Simulator simulator(job.problem, job.simulation);
+    for (const char* id : {"sequential-fill", "memory-proportional"}) {
+        FrameworkSplit split{find_algorithm(id), {}};
+        const std::unique_ptr<Optimizer> optimizer =
+            split.algorithm->make({job.problem, 1, {}, {}, job.objective, job.simulation}, {});
+        bool scored = false;
+        while (!scored || !split.score.fits) {
+            const std::span<const Placement> asked = optimizer->ask(1);
+            if (asked.empty()) break;
+            split.score = assess(job, asked.front(), simulator.run(asked.front())).score;
+            scored = true;
+            optimizer->tell(std::span(&split.score, 1));
+        }
+        if (scored) splits.push_back(split);
+    }
+    return splits;
+}
+
+}  // namespace placewright
