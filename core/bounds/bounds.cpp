@@ -12,6 +12,7 @@
 #include "core/bounds/block_latency_bounds.hpp"
 #include "core/bounds/max_load_bounds.hpp"
 #include "core/bounds/packing.hpp"
+#include "core/bounds/serial_segments.hpp"
 #include "core/bounds/step_time_bounds.hpp"
 #include "core/sim/block_latency.hpp"
 #include "core/sim/max_load.hpp"
@@ -152,7 +153,8 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const auto left_s = [&] {
         return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
     };
-    const StepProgramme program(problem, options);
+    const std::optional<Problem> serial = with_serial_segments(problem);
+    const StepProgramme program(serial ? *serial : problem, options);
     const auto relaxation = solve_relaxation(program.program(), left_s(), effort.stop);
     if (!relaxation) return;
     found({"linear-program", within_tolerance(relaxation->value) * program.unit_s(),
@@ -198,8 +200,10 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
     } else if (objective.evaluate == block_latency) {
         bounds = block_latency_bounds(problem);
     } else {
-        bounds = lower_bounds(problem, options);
-        if (const auto split_s = split_path_s(problem, options))
+        const std::optional<Problem> serial = with_serial_segments(problem);
+        const Problem& paths = serial ? *serial : problem;
+        bounds = lower_bounds(paths, options);
+        if (const auto split_s = split_path_s(paths, options))
             bounds.push_back({"split-path", *split_s,
                               std::isfinite(*split_s)
                                   ? "the critical path, cut into runs on one device whose parameters fit it, "

@@ -86,6 +86,55 @@ Case tiny_case(std::uint64_t seed) {
     return c;
 }
 
+/// Two to four blocks of ops that stay together; within a block, ops read any ops before them, and the last
+/// op reads all that no other reads. Blocks pass one tensor, or a second one to the end of the next block.
+Graph blocks_of_branches(std::uint64_t seed, Training training) {
+    Random random(seed + 7);
+    GraphBuilder builder("blocks", 1, training);
+    const auto tensor = [&] {
+        Tensor made;
+        made.bytes = static_cast<std::int64_t>(1000 * random.uniform(1, 5000));
+        return made;
+    };
+    OpId ops = 0;
+    const std::size_t blocks = 2 + random.index(3);
+    for (std::size_t block = 0; block < blocks; ++block) {
+        const OpId first = ops;
+        const std::size_t size = 2 + random.index(4);
+        std::vector<bool> is_read(size, false);
+        for (std::size_t i = 0; i < size; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(ops);
+            op.kind = "matmul";
+            op.flops = 1e9 * random.uniform(0.1, 5);
+            op.colocate = "block/" + std::to_string(block);
+            op.outputs.push_back(tensor());
+            if (i == 0 && block > 0) op.inputs.push_back({first - 1, 0});
+            if (i + 1 == size) {
+                for (std::size_t j = 0; j < i; ++j) {
+                    if (!is_read[j]) op.inputs.push_back({static_cast<OpId>(first + j), 0});
+                }
+                if (block > 0 && random.chance(0.5)) op.inputs.push_back({first - 1, 0});
+            } else if (i > 0) {
+                const std::size_t from = random.index(i);
+                is_read[from] = true;
+                op.inputs.push_back({static_cast<OpId>(first + from), 0});
+                if (block > 0 && random.chance(0.3)) op.inputs.push_back({first - 1, 0});
+            }
+            builder.add(std::move(op));
+            ++ops;
+        }
+    }
+    return builder.build();
+}
+
+Case block_case(std::uint64_t seed) {
+    Case c = tiny_case(2 * seed + 1);
+    c.problem = test::problem(blocks_of_branches(seed, seed % 3 == 0 ? Training::implicit : Training::none),
+                              *c.problem->machine);
+    return c;
+}
+
 /// The same with features of real machines and steps: several streams, copy engines, cut-through, views, ops
 /// in place, workspaces, accumulation, recomputation, reserved memory, other orders.
 Case real_case(std::uint64_t seed) {
@@ -191,6 +240,7 @@ private Q_SLOTS:
     void parameters_that_do_not_fit_data();
     void parameters_that_do_not_fit();
     void tightest_first();
+    void ops_that_stay_together_take_their_sum();
     void long_chains_have_no_split_path();
     void gaps_are_rounded_up();
     void hold_for_every_placement_data();
@@ -469,6 +519,21 @@ void TestBounds::tightest_first() {
     }
 }
 
+/// A device runs the branches of a block one after the other.
+void TestBounds::ops_that_stay_together_take_their_sum() {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const auto problem =
+            test::problem(blocks_of_branches(seed, Training::none), test::uniform_machine(3));
+        double sum_s = 0;
+        for (OpId op = 0; op < problem->ops; ++op) sum_s += problem->time_s(op, 0);
+        const auto bounds = quick_bounds(*problem, objectives().front(), {});
+        const double step_s = Simulator(problem).run(single_device_placement(*problem, 0)).step_time_s;
+        QVERIFY(std::abs(step_s - sum_s) <= 1e-9 * sum_s);
+        QVERIFY(std::abs(bound(bounds, "critical-path") - sum_s) <= 1e-9 * sum_s);
+        QVERIFY(bound(lower_bounds(*problem), "critical-path") <= sum_s);
+    }
+}
+
 /// Its time is quadratic in the number of ops in a row.
 void TestBounds::long_chains_have_no_split_path() {
     const auto has_split_path = [](std::size_t ops) {
@@ -495,12 +560,16 @@ void TestBounds::hold_for_every_placement_data() {
     for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed << 0;
     for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("real %llu", seed) << seed << 1;
     for (quint64 seed = 0; seed < kCases / 2; ++seed) QTest::addRow("eager %llu", seed) << seed << 2;
+    for (quint64 seed = 0; seed < kCases / 2; ++seed) QTest::addRow("blocks %llu", seed) << seed << 3;
 }
 
 void TestBounds::hold_for_every_placement() {
     QFETCH(quint64, seed);
     QFETCH(int, kind);
-    const Case c = kind == 0 ? tiny_case(seed) : kind == 1 ? real_case(seed) : eager_case(seed);
+    const Case c = kind == 0   ? tiny_case(seed)
+                   : kind == 1 ? real_case(seed)
+                   : kind == 2 ? eager_case(seed)
+                               : block_case(seed);
     Simulator simulator(c.problem, c.options);
     double best_s = kInfinity;
     bool parameters_fit = false;
