@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Union
+from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Set, Union
 
 import torch
 
@@ -72,6 +72,7 @@ class _Reader:
         # All names of each tensor: several if it is tied.
         self._tensors: Dict[int, List[str]] = {}
         self._is_parameter: Dict[str, bool] = {}
+        self._unsaved: Set[str] = set()  # buffers that the state_dict does not hold
         for prefix, module in model.named_modules(remove_duplicate=False):
             for table in (module._parameters, module._buffers):
                 for key, tensor in table.items():
@@ -79,6 +80,8 @@ class _Reader:
                         name = f"{prefix}.{key}" if prefix else key
                         self._tensors.setdefault(id(tensor), []).append(name)
                         self._is_parameter[name] = table is module._parameters
+                        if key in module._non_persistent_buffers_set:
+                            self._unsaved.add(name)
         self._spelled = {_dotted(name): name for name in self._is_parameter}
 
     def fail(self, problem: str) -> NoReturn:
@@ -228,10 +231,12 @@ class _Reader:
         by_name = {}
         try:
             for op in document["ops"]:
-                by_name[op["name"]] = (
-                    _dotted(op.get("scope", "")),
-                    list(op.get("attributes", {}).get("parameters", [])),
-                )
+                held = list(op.get("attributes", {}).get("parameters", []))
+                # The file names what the state_dict holds; another buffer that is an op has the op's name.
+                own = self._spelled.get(_dotted(op["name"]))
+                if own in self._unsaved and op.get("kind") == "constant":
+                    held.append(own)
+                by_name[op["name"]] = (_dotted(op.get("scope", "")), held)
         except (KeyError, TypeError, AttributeError) as error:
             raise PlacementError(
                 f"{self._graph}: is no network, expected a file of placewright.export or placewright-cli"
@@ -295,6 +300,18 @@ class _Reader:
             )
         return result
 
+    @staticmethod
+    def _beside(name: str, placed: Dict[str, torch.device]) -> torch.device:
+        """Returns the device of the first tensor of a buffer's module or, where that has none, of the modules
+        around it: device maps cover the state_dict only."""
+        module = name
+        while module:
+            module = module.rpartition(".")[0]
+            for other, device in placed.items():
+                if not module or other.startswith(module + "."):
+                    return device
+        return torch.device("cpu")
+
     def _read_device_map(self, document: Dict[str, Any]) -> Plan:
         """Reads a device_map of Hugging Face Accelerate: the longest dotted prefix of a name decides, "" is
         the whole model."""
@@ -322,16 +339,20 @@ class _Reader:
         if unknown:
             self.fail(f"neither modules nor parameters of the model: {_list(unknown)}")
         result: Dict[str, torch.device] = {}
-        missing = []
+        missing, unsaved = [], []
         for names in self._tensors.values():
             places = {name: device_of(name) for name in names}
-            missing += [name for name, device in places.items() if device is None]
+            for name, device in places.items():
+                if device is None:
+                    (unsaved if name in self._unsaved else missing).append(name)
             found = {device for device in places.values() if device is not None}
             if len(found) > 1:
                 self.fail(f"{_list(names)} are one tied parameter, but on several devices")
             result.update((name, device) for name, device in places.items() if device is not None)
         if missing:
             self.fail(f"no device for {_list(missing)}")
+        for name in unsaved:
+            result[name] = self._beside(name, result)
         modules = {
             path.replace(".", "/"): device
             for path in paths
