@@ -3,7 +3,19 @@
 
 from .apply import apply
 from .benchmark import StepTimes, benchmark
+from .errors import CommandLineError, ExportError, PlacementError, PlacewrightError
 from .export import Summary, export
-from .placement import PlacementError
 
-__all__ = ["PlacementError", "StepTimes", "Summary", "apply", "benchmark", "export"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "CommandLineError",
+    "ExportError",
+    "PlacementError",
+    "PlacewrightError",
+    "StepTimes",
+    "Summary",
+    "apply",
+    "benchmark",
+    "export",
+]

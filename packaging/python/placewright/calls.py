@@ -21,6 +21,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import checkpoint
 
+from .errors import ExportError
 from .flops import VIEWS
 
 # PyTorch's other names for the kinds of core/graph/kinds.cpp.
@@ -504,10 +505,10 @@ class Calls(TorchFunctionMode):
 
 
 def refuse_script(model: torch.nn.Module) -> None:
-    """Raises ValueError if a model holds TorchScript, whose calls cannot be intercepted."""
+    """Raises ExportError if a model holds TorchScript, whose calls cannot be intercepted."""
     for path, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
-            raise ValueError(
+            raise ExportError(
                 f"module {path!r} is TorchScript, expected a Python module: save it with torch.jit.save and"
                 " open that file"
             )

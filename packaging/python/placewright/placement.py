@@ -13,12 +13,10 @@ from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Set, 
 
 import torch
 
+from .errors import PlacementError
+
 Devices = Mapping[Union[str, int], Union[str, torch.device]]
 File = Union[str, Path]
-
-
-class PlacementError(ValueError):
-    """A placement that cannot be read, or that does not fit the model or this computer."""
 
 
 @dataclasses.dataclass
