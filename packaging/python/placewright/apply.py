@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, TypeVar
 
@@ -11,8 +12,9 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .calls import Call, Calls, Pass, changed_by, storage_of, tensors_in, unwatch
+from .errors import PlacementError
 from .flops import VIEWS, has_formula
-from .placement import Devices, File, Plan, read_placement
+from .plan import Devices, File, Plan, Source, read_placement
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -318,12 +320,12 @@ def _move_state(model: torch.nn.Module, plan: Plan) -> None:
 
 def apply(
     model: Model,
-    placement: File,
+    placement: Source,
     devices: Optional[Devices] = None,
     graph: Optional[File] = None,
     on_conflict: str = "error",
 ) -> Model:
-    """Puts a model on the devices of a placement file and returns it.
+    """Puts a model on the devices of a placement and returns it.
 
     Parameters and buffers move to the device of the op that holds them. Each call of the forward pass runs on
     its device, and its tensors are moved there; a tensor is sent to a device once, and gradients return the
@@ -337,8 +339,9 @@ def apply(
 
     Args:
         model: the module to place; it is changed.
-        placement: a placement of Placewright (placewright.placement), or a device_map of Hugging Face
-            Accelerate. Here, modules on "cpu" run on the CPU.
+        placement: what `optimize` found; or the path of a placement of Placewright (placewright.placement) or
+            of a device_map of Hugging Face Accelerate; or what such a file holds: {"": 0, "h.1": "cpu"}.
+            Modules on "cpu" run on the CPU.
         devices: PyTorch's device for each device of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not
             given, "gpu:1" and 1 are "cuda:1".
         graph: the network file that was placed. Required if `export` did not write it: then whole modules are
@@ -350,9 +353,15 @@ def apply(
             `graph` says which op holds them: "error", or "majority" for the device of most of these ops.
 
     Raises:
-        PlacementError: the file cannot be read, or does not fit the model or this computer.
+        PlacementError: the placement cannot be read, or does not fit the model or this computer; or the model
+            has no numbers to move (it is on the meta device).
         ValueError: `on_conflict` is neither "error" nor "majority".
     """
+    if any(tensor.is_meta for tensor in itertools.chain(model.parameters(), model.buffers())):
+        raise PlacementError(
+            f"{type(model).__name__} is on the meta device and has no numbers to move: load it first"
+            ' (model.to_empty(device="cpu") and load_state_dict, or from_pretrained)'
+        )
     plan = read_placement(model, placement, devices, graph, on_conflict)
     unwatch(model)
     _move_state(model, plan)

@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""Reads a placement file for a model: the device of each call, module, parameter and buffer."""
+"""Reads a placement for a model: the device of each call, module, parameter and buffer."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Set, Union
+from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Protocol, Set, Union
 
 import torch
 
 from .errors import PlacementError
 
 Devices = Mapping[Union[str, int], Union[str, torch.device]]
-File = Union[str, Path]
+File = Union[str, "os.PathLike[str]"]
+
+
+class Found(Protocol):
+    """A placement that a search found (placewright.Placement)."""
+
+    document: Dict[str, Any]
+
+    @property
+    def network_file(self) -> Optional[str]: ...
+
+
+#: A file, what such a file holds, or what a search found.
+Source = Union[File, Mapping[str, Any], Found]
 
 
 @dataclasses.dataclass
@@ -53,14 +67,19 @@ class _Reader:
     def __init__(
         self,
         model: torch.nn.Module,
-        file: File,
+        source: Source,
         devices: Optional[Devices],
         graph: Optional[File],
         on_conflict: str,
     ) -> None:
         if on_conflict not in ("error", "majority"):
             raise ValueError(f'on_conflict is {on_conflict!r}, expected "error" or "majority"')
-        self._file = str(file)
+        if isinstance(source, (str, os.PathLike)):
+            self._name, self._document = os.fspath(source), self._json(source)
+        else:
+            self._name = "the placement"
+            self._document = dict(source if isinstance(source, Mapping) else source.document)
+            graph = graph or getattr(source, "network_file", None)
         self._graph = graph
         self._majority = on_conflict == "majority"
         self._devices = devices
@@ -83,7 +102,7 @@ class _Reader:
         self._spelled = {_dotted(name): name for name in self._is_parameter}
 
     def fail(self, problem: str) -> NoReturn:
-        raise PlacementError(f"{self._file}: {problem}")
+        raise PlacementError(f"{self._name}: {problem}")
 
     def _json(self, file: File) -> Dict[str, Any]:
         try:
@@ -97,7 +116,7 @@ class _Reader:
         return document
 
     def read(self) -> Plan:
-        document = self._json(self._file)
+        document = self._document
         if "format" not in document:
             self._refuse_others(document)
             return self._read_device_map(document)
@@ -268,7 +287,7 @@ class _Reader:
         ]
         if silent:
             warnings.warn(
-                f"{self._file}: does not mention modules that have parameters: {_list(silent)}; they go to"
+                f"{self._name}: does not mention modules that have parameters: {_list(silent)}; they go to"
                 " the device of the module around them. If the placement is for this model, pass graph= (the"
                 " network file that"
                 " placewright.export wrote) to place them.",
@@ -367,11 +386,11 @@ def _most(devices: Iterable[torch.device]) -> torch.device:
 
 def read_placement(
     model: torch.nn.Module,
-    file: File,
+    source: Source,
     devices: Optional[Devices] = None,
     graph: Optional[File] = None,
     on_conflict: str = "error",
 ) -> Plan:
-    """Returns the devices that a placement file gives to a model; arguments and errors are those of
+    """Returns the devices that a placement gives to a model; arguments and errors are those of
     `apply`."""
-    return _Reader(model, file, devices, graph, on_conflict).read()
+    return _Reader(model, source, devices, graph, on_conflict).read()

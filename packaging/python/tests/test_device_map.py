@@ -135,16 +135,17 @@ class RotaryTables(TestCase):
             placewright.export(Decoder(tables), self.TOKENS, network)
             where = [str(network), "--machine", "4x-v100-nvlink"]
             search = ["--algorithm", "random", "--evaluations", "1", "--group", "scope:2"]
-            subprocess.run([CLI, "optimize", *where, *search, "--out", placement], check=True, capture_output=True)
+            command = [CLI, "optimize", *where, *search, "--out", placement]
+            subprocess.run(command, check=True, capture_output=True)
             for form in ("device-map", "device-map-full"):
                 out = self.folder / "device_map.json"
-                command = [CLI, "export", *where, "--placement", placement, "--repair", "--to", form, "--out", out]
-                subprocess.run(command, check=True, capture_output=True)
+                command = [CLI, "export", *where, "--placement", placement, "--repair"]
+                subprocess.run([*command, "--to", form, "--out", out], check=True, capture_output=True)
                 with self.subTest(tables, form=form, device_map=json.loads(out.read_text())):
                     self.check(tables, out)
 
     def test_shared_table_of_a_placement(self) -> None:
-        """A table that several ops read is an op, and is where that op is, whether the graph is given or not."""
+        """A table that several ops read is an op, and is where that op is, with the graph and without."""
 
         class Twice(nn.Module):
             def __init__(self) -> None:

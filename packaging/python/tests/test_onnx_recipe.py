@@ -47,7 +47,8 @@ class Clip(nn.Module):
 class Recipe(TestCase):
     def check(self, model: nn.Module, inputs: Any, names: List[str], options: str = "") -> None:
         code = re.search(r"```python\n(names = .*?)```", README.read_text(), re.S).group(1)
-        code = re.sub(r"names = .*", f"names = {names}", code, 1).replace("net.onnx", f"{self.folder}/net.onnx")
+        code = re.sub(r"names = .*", f"names = {names}", code, 1)
+        code = code.replace("net.onnx", f"{self.folder}/net.onnx")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(code if not options else code[: code.rindex(",\n")] + options, {**globals(), **locals()})
@@ -58,8 +59,8 @@ class Recipe(TestCase):
         self.assertEqual(sorted(held), sorted(model.state_dict()))
         self.assertEqual([op["name"] for op in ops if op["kind"] == "input"], names)
         out = self.folder / "device_map.json"
-        command = [CLI, "export", *where, "--machine", "4x-v100-nvlink", "--to", "device-map-full", "--out", out]
-        subprocess.run(command, check=True, capture_output=True)
+        command = [CLI, "export", *where, "--machine", "4x-v100-nvlink", "--to", "device-map-full"]
+        subprocess.run([*command, "--out", out], check=True, capture_output=True)
         device_map = json.loads(out.read_text())
         if "" not in device_map:
             own = {name for name in model.state_dict() if "." not in name}
