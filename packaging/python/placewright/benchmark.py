@@ -151,6 +151,8 @@ class _Named:
                 return
             calls = Calls()
             self._undo.enter_context(calls.watching(self._model))
+        else:
+            self._undo.enter_context(calls.each_call(self._model))
         calls.traced = self._scopes
         self._undo.callback(setattr, calls, "traced", ())
 
@@ -158,7 +160,7 @@ class _Named:
         self._undo.close()
 
 
-def _calls_of(model: torch.nn.Module) -> Optional[Calls]:
+def _calls_of(model: torch.nn.Module) -> Any:
     """Returns the object that runs the calls of a placed model; None for a model that is not placed."""
     forward = vars(model).get("forward")
     return forward.calls if isinstance(forward, Watched) else None

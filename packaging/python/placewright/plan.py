@@ -40,6 +40,7 @@ class Plan:
     calls: Dict[str, torch.device]  #: by name; a call that is missing here runs on the device of its module
     modules: Dict[str, torch.device]  #: by path, '/' separated; without modules that the file omits
     tensors: Dict[str, torch.device]  #: devices of parameters and buffers, by name
+    named: Dict[str, torch.device]  #: the modules that the placement names itself; others are in one of these
 
 
 @dataclasses.dataclass
@@ -220,6 +221,7 @@ class _Reader:
         return Plan(
             calls={op.name: op.device for op in ops},
             modules={path.replace(".", "/"): device for path, device in modules.items()},
+            named={path.replace(".", "/"): modules[path] for path in modules.keys() & by_module.keys()},
             tensors=self._place_tensors(ops, by_module, modules),
         )
 
@@ -376,7 +378,7 @@ class _Reader:
             for device in [device_of(path)]
             if device is not None
         }
-        return Plan(calls={}, modules=modules, tensors=result)
+        return Plan(calls={}, modules=modules, named=modules, tensors=result)
 
 
 def _most(devices: Iterable[torch.device]) -> torch.device:
