@@ -33,6 +33,8 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
     Json devices = Json::array();
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
         devices.push_back({{"name", machine.devices()[i].name},
+                           {"model", machine.devices()[i].model},
+                           {"memory_bytes", job.problem->memory_limit_bytes[i]},
                            {"busy_s", outcome.device_busy_s[i]},
                            {"peak_bytes", outcome.peak_bytes[i]},
                            {"resident_bytes", outcome.resident_bytes[i]}});

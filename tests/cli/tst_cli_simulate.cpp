@@ -406,8 +406,10 @@ void TestCliSimulate::simulateJson() {
 
     const QJsonArray devices = outcome["devices"].toArray();
     QCOMPARE(devices.size(), 2);
-    QCOMPARE(devices[0].toObject().keys(), sorted({"name", "busy_s", "peak_bytes", "resident_bytes"}));
+    QCOMPARE(devices[0].toObject().keys(),
+             sorted({"name", "model", "memory_bytes", "busy_s", "peak_bytes", "resident_bytes"}));
     QCOMPARE(devices[0]["name"].toString(), QString("gpu:0"));
+    QCOMPARE(devices[0]["memory_bytes"].toDouble(), 1e9);
     QCOMPARE(devices[0]["busy_s"].toDouble(), 0.004);
     // b's output, the copy of c's output, and d's output.
     QCOMPARE(devices[0]["peak_bytes"].toDouble(), 3e6);

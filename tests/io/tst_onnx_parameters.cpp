@@ -104,13 +104,16 @@ private Q_SLOTS:
         plain.input("input", {-2, 7}).input("offset", {7}).input("onnx::Mul_1", {7}).input("input.3", {7});
         plain.node("Sum", {"input", "offset", "onnx::Mul_1", "input.3"}, {"y"}).output("y");
         QCOMPARE(totals(read(plain, 2).graph).parameter_bytes, 4 * 7);
-        // If no batch size is open, a parameter cannot be told from another input.
+        // If no batch size is open, what begins with the batch's extent cannot be told from another input.
         OnnxModel fixed;
-        fixed.input("input", {2, 7}).input("mask", {2, 7}).input("fc.weight", {5, 7});
-        fixed.node("Add", {"input", "mask"}, {"t"})
+        fixed.input("input", {2, 7}).input("mask", {2, 7}).input("class_token", {1, 7}).input("scale", {});
+        fixed.input("fc.weight", {5, 7});
+        fixed.node("Sum", {"input", "mask", "class_token", "scale"}, {"t"})
             .node("Gemm", {"t", "fc.weight"}, {"y"}, {{"transB", 1}})
             .output("y");
-        QCOMPARE(totals(read(fixed).graph).parameter_bytes, 4 * 35);
+        const Graph summed = read(fixed).graph;
+        QCOMPARE(totals(summed).parameter_bytes, 4 * (7 + 1 + 35));
+        QCOMPARE(op_of(summed, "t").attributes.at("parameters"), std::string(R"(["class_token","scale"])"));
     }
 
     void tiedParametersLeaveOpsInTheirModules() {

@@ -223,13 +223,21 @@ private:
             name.find_first_of(".:/") != std::string::npos)
             return false;
         if (is_own_parameter(name)) return true;
-        // Other names are conclusive only if the model's inputs have an open batch size.
+        // Other names are conclusive if the model's inputs have an open batch size, or if the tensor has no
+        // extent of the batch in front.
         const auto& inputs = graph().input();
         const bool has_parameters =
             model_.producer_name() == "pytorch" || std::ranges::any_of(inputs, [](const auto& other) {
                 return is_state_dict_path(other.name()) || is_own_parameter(other.name());
             });
-        return has_parameters && !std::ranges::all_of(inputs, is_fixed);
+        return has_parameters && (!std::ranges::all_of(inputs, is_fixed) || !begins_like(input, inputs[0]));
+    }
+
+    /// Returns whether the first extents of two tensors of known size are equal.
+    static bool begins_like(const onnx::ValueInfoProto& one, const onnx::ValueInfoProto& other) {
+        const auto& a = one.type().tensor_type().shape();
+        const auto& b = other.type().tensor_type().shape();
+        return a.dim_size() > 0 && b.dim_size() > 0 && a.dim(0).dim_value() == b.dim(0).dim_value();
     }
 
     /// Returns whether a name is that of a parameter in PyTorch's linear, recurrent and attention modules,

@@ -1,9 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Exports PyTorch models to Placewright, and applies its placements to them."""
+"""Searches for placements of PyTorch models with Placewright, and runs the models under them."""
 
 from .apply import apply
 from .benchmark import StepTimes, benchmark
+from .errors import CommandLineError, ExportError, PlacementError, PlacewrightError
 from .export import Summary, export
-from .placement import PlacementError
+from .machines import Machine, machine
+from .optimize import device_map, optimize
+from .placement import Placement
 
-__all__ = ["PlacementError", "StepTimes", "Summary", "apply", "benchmark", "export"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "CommandLineError",
+    "ExportError",
+    "Machine",
+    "Placement",
+    "PlacementError",
+    "PlacewrightError",
+    "StepTimes",
+    "Summary",
+    "apply",
+    "benchmark",
+    "device_map",
+    "export",
+    "machine",
+    "optimize",
+]

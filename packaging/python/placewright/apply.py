@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
+import threading
 import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, Pass, changed_by, storage_of, tensors_in, unwatch
+from .calls import Call, Calls, Pass, changed_by, storage_of, tensors_in, unwatch, with_tensors
+from .errors import PlacementError
 from .flops import VIEWS, has_formula
-from .placement import Devices, File, Plan, read_placement
+from .plan import Devices, File, Plan, Source, read_placement
+from .whole import Whole, whole_modules
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -39,6 +44,14 @@ class _Copy(NamedTuple):
     tensor: torch.Tensor
     version: int
     source_version: int
+
+
+class _Seen(NamedTuple):
+    """An input of a whole module."""
+
+    tensor: torch.Tensor
+    copy: torch.Tensor  #: what the module read: the tensor itself or its copy
+    version: Optional[int]  #: of the copy, before the module ran
 
 
 class _Twin(NamedTuple):
@@ -70,14 +83,22 @@ class _Copies:
     def any_replaced(self) -> bool:
         return bool(self._replacements)
 
+    @property
+    def any_twins(self) -> bool:
+        return bool(self._twins)
+
     def newest(self, tensor: torch.Tensor) -> torch.Tensor:
         """Returns the tensor itself, or its replacement if it was changed on another device."""
         while id(tensor) in self._replacements:
             tensor = self._replacements[id(tensor)]
         return tensor
 
-    def on(self, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-        """Returns the tensor on a device; gradients flow back to it."""
+    def on(self, tensor: torch.Tensor, device: torch.device, countable: bool = False) -> torch.Tensor:
+        """Returns the tensor on a device; gradients flow back to it.
+
+        Args:
+            countable: the copy counts its changes, even where PyTorch's inference mode does without.
+        """
         if tensor.device == device:
             return tensor
         known = self._copies.get(id(tensor), {}).get(device)
@@ -89,6 +110,9 @@ class _Copies:
             # A copy that was made without gradients cannot be used where gradients are needed.
             if known.tensor.requires_grad or not (tensor.requires_grad and torch.is_grad_enabled()):
                 return known.tensor
+        if countable and tensor.is_inference():
+            with torch.inference_mode(False), torch.no_grad():
+                return tensor.to(device)
         moved = tensor.to(device)
         self._keep(tensor, moved)
         return moved
@@ -222,11 +246,86 @@ def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
 
 
 class _Placed(Calls):
-    """Runs each call on its device."""
+    """Runs each call on its device, and whole modules at once where they are on one device."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, whole: Whole) -> None:
         super().__init__()
         self._plan = plan
+        self._whole = whole
+        self._running: Dict[int, torch.device] = {}  # device of the whole module that each thread runs
+
+    def place(self, model: torch.nn.Module) -> None:
+        """Runs a model under the placement from now on."""
+        self.watch(model, self._whole.inside)
+
+    @contextlib.contextmanager
+    def each_call(self, model: torch.nn.Module) -> Iterator[None]:
+        """Context in which every call is intercepted, also in modules on one device."""
+        whole, self._whole = self._whole, Whole({}, set())
+        self.place(model)
+        try:
+            yield
+        finally:
+            self._whole = whole
+            unwatch(model)
+            self.place(model)
+
+    def run_module(
+        self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Any:
+        thread = threading.get_ident()
+        device = self._whole.devices.get(scope)
+        around = self._running.get(thread)
+        if around is not None and around == device:
+            return forward(*args, **kwargs)
+        if around is not None:  # a module from elsewhere in the model
+            del self._running[thread]
+            try:
+                with self if thread in self._passes else contextlib.nullcontext():
+                    return self.run_module(scope, forward, args, kwargs)
+            finally:
+                self._running[thread] = around
+        if device is None:
+            return super().run_module(scope, forward, args, kwargs)
+        self._running[thread] = device
+        try:
+            with self.not_intercepting():
+                return self._run_whole(device, forward, args, kwargs)
+        finally:
+            del self._running[thread]
+
+    def _run_whole(
+        self,
+        device: torch.device,
+        forward: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+    ) -> Any:
+        """Runs a module on a device as if it were a single call."""
+        in_pass = threading.get_ident() in self._passes
+        copies = self.current.copies if in_pass else _Copies()
+        seen: Dict[int, _Seen] = {}
+
+        def move(tensor: torch.Tensor) -> torch.Tensor:
+            tensor = copies.newest(tensor)
+            if id(tensor) not in seen:
+                copy = tensor if tensor.device == device else copies.on(tensor, device, True)
+                seen[id(tensor)] = _Seen(tensor, copy, _version(copy))
+            return seen[id(tensor)].copy
+
+        args, kwargs = with_tensors((args, kwargs), move)
+        result = forward(*args, **kwargs)
+        results = tensors_in(result)
+        moved = [_Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
+        if in_pass:
+            copies.give(results, moved, [item.copy for item in seen.values()])
+        for item in seen.values():
+            # An inference tensor does not tell whether it was changed.
+            changed = copies.any_twins if item.version is None else item.version != _version(item.copy)
+            if changed:
+                is_result = any(tensor is item.copy for tensor in results)
+                copies.changed(item.tensor, item.copy, in_pass and is_result)
+        return result
 
     def begin(self) -> Pass:
         return _PlacedPass()
@@ -318,12 +417,12 @@ def _move_state(model: torch.nn.Module, plan: Plan) -> None:
 
 def apply(
     model: Model,
-    placement: File,
+    placement: Source,
     devices: Optional[Devices] = None,
     graph: Optional[File] = None,
     on_conflict: str = "error",
 ) -> Model:
-    """Puts a model on the devices of a placement file and returns it.
+    """Puts a model on the devices of a placement and returns it.
 
     Parameters and buffers move to the device of the op that holds them. Each call of the forward pass runs on
     its device, and its tensors are moved there; a tensor is sent to a device once, and gradients return the
@@ -337,8 +436,9 @@ def apply(
 
     Args:
         model: the module to place; it is changed.
-        placement: a placement of Placewright (placewright.placement), or a device_map of Hugging Face
-            Accelerate. Here, modules on "cpu" run on the CPU.
+        placement: what `optimize` found; or the path of a placement of Placewright (placewright.placement) or
+            of a device_map of Hugging Face Accelerate; or what such a file holds: {"": 0, "h.1": "cpu"}.
+            Modules on "cpu" run on the CPU.
         devices: PyTorch's device for each device of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not
             given, "gpu:1" and 1 are "cuda:1".
         graph: the network file that was placed. Required if `export` did not write it: then whole modules are
@@ -350,11 +450,17 @@ def apply(
             `graph` says which op holds them: "error", or "majority" for the device of most of these ops.
 
     Raises:
-        PlacementError: the file cannot be read, or does not fit the model or this computer.
+        PlacementError: the placement cannot be read, or does not fit the model or this computer; or the model
+            has no numbers to move (it is on the meta device).
         ValueError: `on_conflict` is neither "error" nor "majority".
     """
+    if any(tensor.is_meta for tensor in itertools.chain(model.parameters(), model.buffers())):
+        raise PlacementError(
+            f"{type(model).__name__} is on the meta device and has no numbers to move: load it first"
+            ' (model.to_empty(device="cpu") and load_state_dict, or from_pretrained)'
+        )
     plan = read_placement(model, placement, devices, graph, on_conflict)
     unwatch(model)
     _move_state(model, plan)
-    _Placed(plan).watch(model)
+    _Placed(plan, whole_modules(model, plan)).place(model)
     return model

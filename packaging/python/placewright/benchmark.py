@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 
 from .apply import apply
 from .calls import Calls, Watched, recorded, tensors_in
-from .placement import Devices, File
+from .plan import Devices, File, Source
 
 Loss = Callable[[Any, Any], torch.Tensor]
 
@@ -151,6 +151,8 @@ class _Named:
                 return
             calls = Calls()
             self._undo.enter_context(calls.watching(self._model))
+        else:
+            self._undo.enter_context(calls.each_call(self._model))
         calls.traced = self._scopes
         self._undo.callback(setattr, calls, "traced", ())
 
@@ -158,7 +160,7 @@ class _Named:
         self._undo.close()
 
 
-def _calls_of(model: torch.nn.Module) -> Optional[Calls]:
+def _calls_of(model: torch.nn.Module) -> Any:
     """Returns the object that runs the calls of a placed model; None for a model that is not placed."""
     forward = vars(model).get("forward")
     return forward.calls if isinstance(forward, Watched) else None
@@ -180,7 +182,7 @@ def _write_trace(file: File, model: torch.nn.Module, scopes: Set[str], step: Cal
 
 def benchmark(
     model: torch.nn.Module,
-    placement: Optional[File],
+    placement: Optional[Source],
     data: Any,
     steps: int = 20,
     optimizer: Optional[torch.optim.Optimizer] = None,
@@ -197,7 +199,7 @@ def benchmark(
 
     Args:
         model: the module to train.
-        placement: file that is applied first, with `devices`, `graph` and `on_conflict` as in `apply`; None
+        placement: what is applied first, with `devices`, `graph` and `on_conflict` as in `apply`; None
             leaves the model where it is.
         data: a loader of batches, or one batch for all steps: a pair (inputs, targets), or a tensor or
             mapping of inputs alone. Inputs have the form that `export` takes.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import copy
 import dataclasses
 import functools
 import threading
@@ -18,9 +19,11 @@ import types
 from typing import Any, Callable, Container, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.nn.utils.rnn import PackedSequence
+from torch.overrides import TorchFunctionMode, _get_current_function_mode, _pop_mode, _push_mode
 from torch.utils import checkpoint
 
+from .errors import ExportError
 from .flops import VIEWS
 
 # PyTorch's other names for the kinds of core/graph/kinds.cpp.
@@ -177,6 +180,39 @@ def _collect(value: Any, found: List[torch.Tensor]) -> None:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for item in vars(value).values():
             _collect(item, found)
+
+
+def with_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """Returns a value with `change` of each of its tensors, in the same containers as `tensors_in` looks into;
+    the value itself if that changes none."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, PackedSequence):  # its lengths stay on the CPU
+        data = change(value.data)
+        if data is value.data:
+            return value
+        orders = [item if item is None else change(item) for item in (value[2], value[3])]
+        return PackedSequence(data, value.batch_sizes, *orders)
+    if isinstance(value, (list, tuple)):
+        items = [with_tensors(item, change) for item in value]
+        if all(new is old for new, old in zip(items, value)):
+            return value
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    if isinstance(value, collections.abc.Mapping):
+        changed = {key: with_tensors(item, change) for key, item in value.items()}
+        changed = {key: item for key, item in changed.items() if item is not value[key]}
+        if changed:
+            value = copy.copy(value)
+            for key, item in changed.items():
+                value[key] = item  # type: ignore[index]
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {name: with_tensors(item, change) for name, item in vars(value).items()}
+        changed = {name: item for name, item in changed.items() if item is not vars(value)[name]}
+        if changed:
+            value = copy.copy(value)
+            for name, item in changed.items():
+                object.__setattr__(value, name, item)
+    return value
 
 
 def storage_of(tensor: torch.Tensor) -> int:
@@ -483,12 +519,30 @@ class Calls(TorchFunctionMode):
             _RUNNING.calls = before
             del self._passes[thread]
 
-    def watch(self, model: torch.nn.Module) -> None:
-        """Intercepts the calls of `model` from now on. A module that runs by itself (again, in the backward
-        pass of a checkpoint) is a pass, too."""
+    @contextlib.contextmanager
+    def not_intercepting(self) -> Iterator[None]:
+        """Context in which this thread's calls are not intercepted, at no cost for a call."""
+        # A mode that the model entered meanwhile is on top of this one, which then stays.
+        active = _get_current_function_mode() is self
+        before = getattr(_RUNNING, "calls", None)
+        _RUNNING.calls = None
+        if active:
+            _pop_mode()
+        try:
+            yield
+        finally:
+            if active:
+                _push_mode(self)
+            _RUNNING.calls = before
+
+    def watch(self, model: torch.nn.Module, without: Container[str] = ()) -> None:
+        """Intercepts the calls of `model` from now on, but leaves modules alone whose paths are in `without`. A
+        module that runs by itself (again, in the backward pass of a checkpoint) is a pass, too."""
         for path, module in list(model.named_modules()):
             # A ModuleList has no forward of its own.
-            if getattr(module.forward, "__func__", None) is torch.nn.Module.forward:
+            if getattr(module.forward, "__func__", None) is torch.nn.Module.forward or path in without:
+                continue
+            if isinstance(module.__dict__.get("forward"), Watched):
                 continue
             watched = Watched(self, path.replace(".", "/"), module.forward)
             module.forward = watched  # type: ignore[method-assign,assignment]
@@ -504,10 +558,10 @@ class Calls(TorchFunctionMode):
 
 
 def refuse_script(model: torch.nn.Module) -> None:
-    """Raises ValueError if a model holds TorchScript, whose calls cannot be intercepted."""
+    """Raises ExportError if a model holds TorchScript, whose calls cannot be intercepted."""
     for path, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
-            raise ValueError(
+            raise ExportError(
                 f"module {path!r} is TorchScript, expected a Python module: save it with torch.jit.save and"
                 " open that file"
             )

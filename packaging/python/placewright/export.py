@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import itertools
 import json
 import os
 import warnings
@@ -15,10 +16,13 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import torch
 
 from .calls import refuse_script, tensors_in, unwatch
+from .errors import ExportError
 from .network import Network
 from .record import (
+    NeedsNumbers,
+    Parameter,
+    Run,
     add_step_times,
-    autocast_is_active,
     device_of,
     record_numbers,
     record_shapes,
@@ -74,6 +78,56 @@ def _input_names(model: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str
     return [by_tensor[id(tensor)] for tensor in tensors_in((args, kwargs))]
 
 
+def _without_numbers(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> str:
+    """Returns what has no numbers, with its verb; empty if everything has."""
+    if any(tensor.is_meta for tensor in itertools.chain(model.parameters(), model.buffers())):
+        return f"{type(model).__name__} is"
+    return f"the inputs of {type(model).__name__} are" if any(item.is_meta for item in inputs) else ""
+
+
+def _refuse_fakes(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
+    """Raises ExportError for tensors that PyTorch's own tracers made in place of real ones."""
+    for tensor in itertools.chain(inputs, model.parameters(), model.buffers()):
+        if type(tensor).__name__ in ("FakeTensor", "FunctionalTensor") or isinstance(tensor, torch.fx.Proxy):
+            raise ExportError(
+                f"found a {type(tensor).__name__} of shape {list(tensor.shape)}, expected plain tensors: call"
+                " this outside of FakeTensorMode and torch.compile; tensors on the meta device will do"
+                ' (torch.empty(shape, device="meta"))'
+            )
+
+
+def _run(
+    model: torch.nn.Module,
+    state: List[Parameter],
+    args: Tuple[Any, ...],
+    kwargs: Dict[str, Any],
+    stopwatch: Optional[Stopwatch],
+    training: bool,
+    placed: bool,
+) -> Run:
+    """Records a forward pass: on shapes if nothing is measured and the model allows it, else for real."""
+    if stopwatch is None:
+        try:
+            return record_shapes(model, state, args, kwargs)
+        except NeedsNumbers as error:
+            without = _without_numbers(model, tensors_in((args, kwargs)))
+            if without:
+                raise ExportError(
+                    f"{without} on the meta device, but its forward pass needs numbers, not only shapes,"
+                    f" {error}. Export it on the CPU, or change what needs them"
+                ) from error
+    if placed:
+        device = device_of(state)
+        state = replace_state(model, state, lambda tensor: tensor.to(device))
+    # What the model's own CPU can run as a step is measured in steps, all else op by op.
+    is_here = stopwatch is not None and stopwatch.has_cpu and device_of(state).type == "cpu"
+    others = stopwatch.without_cpu() if stopwatch is not None and is_here else stopwatch
+    run = record_numbers(model, state, args, kwargs, others)
+    if is_here and not add_step_times(run, model, state, args, kwargs, training):
+        run = record_numbers(model, state, args, kwargs, stopwatch)
+    return run
+
+
 def _write(path: Path, document: Dict[str, Any]) -> None:
     """Writes a temporary file and renames it, so that the file is never half-written."""
     partial = path.with_name(path.name + ".partial")
@@ -98,9 +152,9 @@ def export(
     same file as without it: which ops are computed again in the backward pass is an option where the file is
     used (`--recompute`).
 
-    Inside torch.autocast the forward pass runs for real, and the file has the types of every output as they
-    were, and the casts that autocast made for each op. They count where autocast acts on the model's device:
-    torch.autocast("cuda") needs the model on a GPU. Without a GPU, export the model outside of autocast and
+    Where autocast acts on the model's device, around the export or in the model itself, the forward pass runs
+    for real, and the file has the types of every output as they were, and the casts that autocast made for each
+    op. torch.autocast("cuda") needs the model on a GPU. Without a GPU, export the model outside of autocast and
     choose the precision where the file is used (`--precision amp-fp16`).
 
     Args:
@@ -123,17 +177,25 @@ def export(
         The sizes of the network.
 
     Raises:
-        ValueError: the inputs hold no tensor, the model calls no PyTorch function on them, computes gradients
-            in its forward pass or holds TorchScript, or `measure` names a device that is neither a CPU nor a
-            CUDA GPU.
+        ExportError: the inputs hold no tensor or are FakeTensors, the model calls no PyTorch function on them,
+            computes gradients in its forward pass or holds TorchScript; the model or its inputs are on the meta
+            device, but the forward pass needs numbers or shall be measured; or `measure` names a device that is
+            neither a CPU nor a CUDA GPU.
     """
     refuse_script(model)
     args, kwargs = _inputs_of(model, example_inputs)
     tensors = tensors_in((args, kwargs))
     if not tensors:
-        raise ValueError("example_inputs hold no tensor, expected what the model is called with")
+        raise ExportError("example_inputs hold no tensor, expected what the model is called with")
+    _refuse_fakes(model, tensors)
     stopwatch = None
     if measure:
+        without = _without_numbers(model, tensors)
+        if without:
+            raise ExportError(
+                f"{without} on the meta device, so its ops cannot be measured: leave out measure, or give the"
+                " model and its inputs numbers (model.to_empty(device=...))"
+            )
         devices = (
             measure
             if measure is not True
@@ -149,24 +211,12 @@ def export(
                 dataclasses.replace(item, trained=isinstance(item.tensor, torch.nn.Parameter))
                 for item in state
             ]
-        # Autocast leaves tensors without data alone.
-        real = stopwatch or autocast_is_active()
-        run = None if real else record_shapes(model, state, args, kwargs)
-        if run is None:
-            if placed:
-                device = state[0].tensor.device if state else torch.device("cpu")
-                state = replace_state(model, state, lambda tensor: tensor.to(device))
-            # What the model's own CPU can run as a step is measured in steps, all else op by op.
-            is_here = stopwatch is not None and stopwatch.has_cpu and device_of(state).type == "cpu"
-            others = stopwatch.without_cpu() if stopwatch is not None and is_here else stopwatch
-            run = record_numbers(model, state, args, kwargs, others)
-            if is_here and not add_step_times(run, model, state, args, kwargs, training):
-                run = record_numbers(model, state, args, kwargs, stopwatch)
+        run = _run(model, state, args, kwargs, stopwatch, training, placed)
     results = [value for value in map(run.recorder.value_of, run.results) if value is not None]
     inputs = [(name, size_of(tensor)) for name, tensor in zip(_input_names(model, args, kwargs), tensors)]
     network = Network(state, inputs, run.recorder.nodes, results)
     if not run.recorder.nodes:
-        raise ValueError(
+        raise ExportError(
             f"{type(model).__name__} calls no function of PyTorch on its inputs, expected at least one"
         )
     batch = next((int(tensor.shape[0]) for tensor in tensors if tensor.dim() > 0), 1)

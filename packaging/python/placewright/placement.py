@@ -1,358 +1,174 @@
 # SPDX-License-Identifier: MIT
-"""Reads a placement file for a model: the device of each call, module, parameter and buffer."""
+"""A placement that was found for a network, with what it is expected to take."""
 
 from __future__ import annotations
 
-import dataclasses
+import collections
+import html
 import json
-import re
+import os
 import warnings
-from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 
-Devices = Mapping[Union[str, int], Union[str, torch.device]]
-File = Union[str, Path]
+from .apply import apply
+from .command_line import Folder, Options, arguments_of, run
+from .display import bytes_text, seconds_text, spans_of, table_html, table_text, timeline_svg
+from .errors import PlacementError
+from .plan import Devices
+
+DeviceMap = Dict[str, Union[int, str]]
 
 
-class PlacementError(ValueError):
-    """A placement that cannot be read, or that does not fit the model or this computer."""
+class Load(NamedTuple):
+    """What a device does in a step."""
+
+    device: str
+    model: str
+    ops: int  #: forward ops that are placed there
+    busy_s: float
+    peak_bytes: float
+    memory_bytes: float
 
 
-@dataclasses.dataclass
-class Plan:
-    """The devices of a model."""
+class Search(NamedTuple):
+    """The files that a search read, and its result. Paths are as the command line takes them."""
 
-    calls: Dict[str, torch.device]  #: by name; a call that is missing here runs on the device of its module
-    modules: Dict[str, torch.device]  #: by path, '/' separated; without modules that the file omits
-    tensors: Dict[str, torch.device]  #: devices of parameters and buffers, by name
-
-
-@dataclasses.dataclass
-class _Op:
-    """An op of the placement."""
-
-    name: str
-    device: torch.device
-    module: str  # dotted
-    holds: List[str]  # names of parameters and buffers
+    network: str
+    machine: str
+    options: Options  #: of the simulation
+    result: Dict[str, Any]  #: of `placewright-cli optimize --json`
+    folder: Folder  #: holds the files that live as long as the placement
 
 
-def _dotted(name: str) -> str:
-    return name.replace("/", ".")
+class Placement:
+    """The device of every op, the step time that follows, and ways to use it. Shows itself in a notebook as a
+    table of devices and a timeline.
 
+    Attributes:
+        ops: the device of each op: {"conv1/conv2d": "gpu:0"}.
+        step_time_s: simulated seconds of a step.
+        interval_s: the least and the largest step time that the error of the cost model leaves likely, in
+            seconds.
+        speedup: how many times as fast as the best single device; None if no single device holds the network.
+        lower_bound_s: no placement is faster; None if there is no proof.
+        loads: what each device does in a step.
+        document: the placement file (placewright.placement).
+    """
 
-def _list(names: Iterable[str]) -> str:
-    """Lists at most five names, each once: `"a", "b", "c", "d", "e" and 4 more`."""
-    names = list(dict.fromkeys(names))
-    shown = ", ".join(json.dumps(name) for name in names[:5])
-    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-class _Reader:
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        file: File,
-        devices: Optional[Devices],
-        graph: Optional[File],
-        on_conflict: str,
-    ) -> None:
-        if on_conflict not in ("error", "majority"):
-            raise ValueError(f'on_conflict is {on_conflict!r}, expected "error" or "majority"')
-        self._file = str(file)
-        self._graph = graph
-        self._majority = on_conflict == "majority"
-        self._devices = devices
-        self._resolved: Dict[Any, torch.device] = {}
-        # Module paths by their dotted form: in names of ops, a "/" in a ModuleDict's key reads like a ".".
-        self._modules = {_dotted(path): path for path, _ in model.named_modules(remove_duplicate=False)}
-        # All names of each tensor: several if it is tied.
-        self._tensors: Dict[int, List[str]] = {}
-        self._is_parameter: Dict[str, bool] = {}
-        for prefix, module in model.named_modules(remove_duplicate=False):
-            for table in (module._parameters, module._buffers):
-                for key, tensor in table.items():
-                    if tensor is not None:
-                        name = f"{prefix}.{key}" if prefix else key
-                        self._tensors.setdefault(id(tensor), []).append(name)
-                        self._is_parameter[name] = table is module._parameters
-        self._spelled = {_dotted(name): name for name in self._is_parameter}
-
-    def fail(self, problem: str) -> NoReturn:
-        raise PlacementError(f"{self._file}: {problem}")
-
-    def _json(self, file: File) -> Dict[str, Any]:
-        try:
-            document = json.loads(Path(file).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise PlacementError(f"{file}: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise PlacementError(f"{file}: is not JSON: {error}") from error
-        if not isinstance(document, dict):
-            raise PlacementError(f"{file}: holds no object, expected a placement")
-        return document
-
-    def read(self) -> Plan:
-        document = self._json(self._file)
-        if "format" not in document:
-            self._refuse_others(document)
-            return self._read_device_map(document)
-        if document["format"] != "placewright.placement":
-            self.fail(
-                f'"format" is {document["format"]!r}, expected "placewright.placement", or a device_map'
-                ' without "format"'
-            )
-        if document.get("version") != 1:
-            self.fail(f'"version" is {document.get("version")!r}, expected 1')
-        placement = document.get("placement")
-        if not isinstance(placement, dict) or not all(
-            isinstance(device, str) for device in placement.values()
-        ):
-            self.fail('"placement" is not an object of device names by op')
-        parts = [name for name in placement if re.search(r"_shard\d+$", name)]
-        if parts:
-            self.fail(
-                f"places parts of ops, but PyTorch runs ops whole: {_list(parts)}; search again without"
-                " --shard"
-            )
-        return self._plan([(name, self._device(device)) for name, device in placement.items()])
-
-    def _refuse_others(self, document: Dict[str, Any]) -> None:
-        """Fails for a file in one of the other export formats of placements."""
-        what = None
-        if isinstance(document.get("traceEvents"), list):
-            what = "a trace of a run"
-        elif isinstance(document.get("split_spec"), dict):
-            what = "split points for a pipeline"
-        elif document and all(
-            isinstance(device, str) and re.search("/(device:)?(CPU|GPU):", device, re.I)
-            for device in document.values()
-        ):
-            what = "TensorFlow devices"
-        if what is not None:
-            self.fail(
-                f"holds {what}, not a placement for PyTorch; export it as placewright.placement or as a"
-                " device_map"
-            )
-
-    def _device(self, name: Union[str, int]) -> torch.device:
-        if name not in self._resolved:
-            self._resolved[name] = self._resolve(name)
-        return self._resolved[name]
-
-    def _resolve(self, name: Union[str, int]) -> torch.device:
-        if self._devices is not None:
-            if isinstance(name, int):  # device maps number the GPUs
-                name = next(
-                    (
-                        other
-                        for other in (name, str(name), f"gpu:{name}", f"cuda:{name}")
-                        if other in self._devices
-                    ),
-                    name,
-                )
-            if name not in self._devices:
-                self.fail(
-                    f"device {json.dumps(name)} is not in devices, which has"
-                    f" {_list(map(str, self._devices)) or 'none'}"
-                )
-            wanted = self._devices[name]
-        elif isinstance(name, int):
-            wanted = f"cuda:{name}"
-        else:
-            kind, _, index = name.partition(":")
-            wanted = {"gpu": f"cuda:{index or 0}", "cpu": "cpu"}.get(kind, name)
-        example = 'devices={"gpu:0": "cuda:0", "gpu:1": "cpu"}'
-        try:
-            device = torch.device(wanted)
-        except RuntimeError:
-            device = torch.device("meta")
-        if device.type == "meta":
-            given = f" is {json.dumps(str(wanted))} in devices, which" if self._devices is not None else ""
-            self.fail(
-                f"device {json.dumps(name)}{given} has no counterpart in PyTorch; name one as in {example}"
-            )
-        if device.type == "cuda" and device.index is None:
-            device = torch.device("cuda", 0)
-        if device.type == "cuda" and device.index >= torch.cuda.device_count():
-            self.fail(
-                f"device {json.dumps(name)} is {device}, but there are {torch.cuda.device_count()} GPUs;"
-                f" map it to another device as in {example}"
-            )
-        return device
-
-    def _plan(self, placement: List[Any]) -> Plan:
-        ops = self._ops_by_graph(placement) if self._graph is not None else self._ops_by_name(placement)
-        by_module: Dict[str, List[_Op]] = {}
-        for op in ops:
-            by_module.setdefault(op.module, []).append(op)
-        modules: Dict[str, torch.device] = {}
-        for path in self._modules.values():
-            # A module that the file does not mention runs with the module around it.
-            own = by_module.get(path)
-            if own:
-                modules[path] = _most(op.device for op in own)
-            elif path and path.rpartition(".")[0] in modules:
-                modules[path] = modules[path.rpartition(".")[0]]
-        return Plan(
-            calls={op.name: op.device for op in ops},
-            modules={path.replace(".", "/"): device for path, device in modules.items()},
-            tensors=self._place_tensors(ops, by_module, modules),
+    def __init__(self, search: Search, model: Optional[torch.nn.Module]) -> None:
+        self._search = search
+        self._model = model
+        self._device_map: Optional[DeviceMap] = None
+        file = self._file("placement.json")
+        self.document: Dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        self.ops: Dict[str, str] = self.document["placement"]
+        best = search.result["best"]
+        self.step_time_s = float(best["step_time_s"])
+        self.interval_s: Tuple[float, float] = (
+            float(best.get("step_time_low_s") or self.step_time_s),
+            float(best.get("step_time_high_s") or self.step_time_s),
         )
-
-    def _ops_by_name(self, placement: List[Any]) -> List[_Op]:
-        """Returns the ops by their names in a network of `export`: the path of the module and the kind of the
-        call, or the path of a parameter that several ops read."""
-        ops, unknown = [], []
-        for name, device in placement:
-            dotted = _dotted(name)
-            module = self._modules.get(dotted.rpartition(".")[0])
-            if module is None:
-                unknown.append(name)
-                continue
-            ops.append(_Op(name, device, module, [self._spelled[dotted]] if dotted in self._spelled else []))
-        if unknown:
-            self.fail(
-                f"ops of modules that the model does not have: {_list(unknown)}; if placewright.export did"
-                " not"
-                " write the network, pass it as graph= (placewright-cli convert NETWORK graph.json writes it)"
+        self.speedup: Optional[float] = best.get("speedup")
+        self.lower_bound_s: Optional[float] = search.result.get("lower_bound_s")
+        trace = self._file("trace.json")
+        simulated = run(["simulate", *self._where(), "--placement", file, "--trace", trace], quiet=True)
+        self._spans, self._lanes = spans_of(json.loads(trace.read_text(encoding="utf-8")))
+        counts = collections.Counter(self.ops.values())
+        self.loads = [
+            Load(
+                device["name"],
+                device["model"],
+                counts[device["name"]],
+                device["busy_s"],
+                device["peak_bytes"],
+                device["memory_bytes"],
             )
-        return ops
-
-    def _ops_by_graph(self, placement: List[Any]) -> List[_Op]:
-        assert self._graph is not None
-        document = self._json(self._graph)
-        by_name = {}
-        try:
-            for op in document["ops"]:
-                by_name[op["name"]] = (
-                    _dotted(op.get("scope", "")),
-                    list(op.get("attributes", {}).get("parameters", [])),
-                )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise PlacementError(
-                f"{self._graph}: is no network, expected a file of placewright.export or placewright-cli"
-                " convert"
-            ) from error
-        missing = [name for name, _ in placement if name not in by_name]
-        if missing:
-            self.fail(f"ops that are not in {self._graph}: {_list(missing)}")
-        unknown = [name for name, _ in placement if by_name[name][0] not in self._modules]
-        if unknown:
-            raise PlacementError(
-                f"{self._graph}: ops of modules that the model does not have: {_list(unknown)}"
-            )
-        return [
-            _Op(name, device, self._modules[scope], held)
-            for name, device in placement
-            for scope, held in [by_name[name]]
+            for device in simulated["devices"]
         ]
+        used = {span.lane for span in self._spans}
+        devices = {load.device for load in self.loads}
+        self._lanes = [lane for lane in self._lanes if lane in devices or lane in used]
 
-    def _place_tensors(
-        self, ops: List[_Op], by_module: Dict[str, List[_Op]], modules: Dict[str, torch.device]
-    ) -> Dict[str, torch.device]:
-        held = {name: op.device for op in ops for name in op.holds}
-        silent = [
-            module
-            for names in self._tensors.values()
-            for module in [names[0].rpartition(".")[0]]
-            if self._is_parameter[names[0]]
-            and module not in by_module
-            and not any(name in held for name in names)
-        ]
-        if silent:
-            warnings.warn(
-                f"{self._file}: does not mention modules that have parameters: {_list(silent)}; they go to"
-                " the device of the module around them. If the placement is for this model, pass graph= (the"
-                " network file that"
-                " placewright.export wrote) to place them.",
-                stacklevel=6,
-            )
-        result: Dict[str, torch.device] = {}
-        conflicts: Dict[str, List[_Op]] = {}
-        for names in self._tensors.values():
-            device = next((held[name] for name in names if name in held), None)
-            if device is None:
-                module = names[0].rpartition(".")[0]
-                own = by_module.get(module, [])
-                if self._is_parameter[names[0]] and len({op.device for op in own}) > 1:
-                    conflicts[module] = own
-                device = modules.get(module, ops[0].device if ops else torch.device("cpu"))
-            result.update(dict.fromkeys(names, device))
-        if conflicts and not self._majority:
-            module, own = next(iter(conflicts.items()))
-            places = ", ".join(f"{json.dumps(op.name)} on {op.device}" for op in own[:6]) + (
-                " ..." if len(own) > 6 else ""
-            )
-            self.fail(
-                f"module {json.dumps(module)} has parameters, and its ops are on several devices: {places}."
-                " Pass the network file as graph=, which says which op holds them, or"
-                ' on_conflict="majority" to put them on the device of most of these ops'
-                + (f" ({len(conflicts)} modules have this conflict)" if len(conflicts) > 1 else "")
-            )
-        return result
+    @property
+    def network_file(self) -> Optional[str]:
+        """The network that was placed, if it is a file of `export`."""
+        return self._search.network if self._model is not None else None
 
-    def _read_device_map(self, document: Dict[str, Any]) -> Plan:
-        """Reads a device_map of Hugging Face Accelerate: the longest dotted prefix of a name decides, "" is
-        the whole model."""
-        devices: Dict[str, torch.device] = {}
-        for key, value in document.items():
-            if value == "disk":
-                self.fail(
-                    f"{json.dumps(key)} is on disk, which only Accelerate's dispatch_model supports;"
-                    " expected a device"
+    def _file(self, name: str) -> Path:
+        return self._search.folder.path / name
+
+    def _where(self) -> List[str]:
+        return [self._search.network, "--machine", self._search.machine, *arguments_of(self._search.options)]
+
+    @property
+    def device_map(self) -> DeviceMap:
+        """The placement by modules, for `dispatch_model` and `from_pretrained(device_map=...)`: the number of a
+        GPU, or "cpu". A module whose ops are on several devices is put where most of its parameters are;
+        a warning says what that costs."""
+        if self._device_map is None:
+            file = self._file("device_map.json")
+            placed = ["--placement", self._file("placement.json"), "--repair"]
+            written = run(["export", *self._where(), *placed, "--to", "device-map", "--out", file])
+            self._device_map = json.loads(file.read_text(encoding="utf-8"))
+            before, after = written["step_time_before_s"], written["step_time_s"]
+            if before is not None and after is not None and abs(after - before) > 0.01 * before:
+                warnings.warn(
+                    f"a step takes {seconds_text(after)} with whole modules, {seconds_text(before)} as placed;"
+                    " placewright.device_map searches for whole modules",
+                    stacklevel=2,
                 )
-            if isinstance(value, bool) or not isinstance(value, (int, str)):
-                self.fail(
-                    f"{json.dumps(key)} is {json.dumps(value)}, expected the number of a GPU or the name of"
-                    " a device"
-                )
-            devices[key] = self._device(value)
+        return dict(self._device_map or {})
 
-        def device_of(name: str) -> Optional[torch.device]:
-            while name and name not in devices:
-                name = name.rpartition(".")[0]
-            return devices.get(name)
+    def apply(
+        self,
+        model: Optional[torch.nn.Module] = None,
+        devices: Optional[Devices] = None,
+    ) -> torch.nn.Module:
+        """Puts a model on the devices and returns it; see `placewright.apply`.
 
-        paths = set(self._modules.values())
-        unknown = [key for key in devices if key and key not in self._is_parameter and key not in paths]
-        if unknown:
-            self.fail(f"neither modules nor parameters of the model: {_list(unknown)}")
-        result: Dict[str, torch.device] = {}
-        missing = []
-        for names in self._tensors.values():
-            places = {name: device_of(name) for name in names}
-            missing += [name for name, device in places.items() if device is None]
-            found = {device for device in places.values() if device is not None}
-            if len(found) > 1:
-                self.fail(f"{_list(names)} are one tied parameter, but on several devices")
-            result.update((name, device) for name, device in places.items() if device is not None)
-        if missing:
-            self.fail(f"no device for {_list(missing)}")
-        modules = {
-            path.replace(".", "/"): device
-            for path in paths
-            for device in [device_of(path)]
-            if device is not None
-        }
-        return Plan(calls={}, modules=modules, tensors=result)
+        Args:
+            model: that of the search if not given.
+            devices: PyTorch's device for each device: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not given,
+                "gpu:1" is "cuda:1".
+        """
+        target = self._model if model is None else model
+        if target is None:
+            raise PlacementError("this placement was made for a file: give the model to apply it to")
+        return apply(target, self, devices)
 
+    def save(self, file: Union[str, "os.PathLike[str]"], format: str = "placement") -> None:
+        """Writes a file.
 
-def _most(devices: Iterable[torch.device]) -> torch.device:
-    """Returns the most frequent device; the first of several that are equally frequent."""
-    return Counter(devices).most_common(1)[0][0]
+        Args:
+            format: "placement" (for `apply`, the window and the command line), "device-map", "pipeline",
+                "chrome-trace", "csv" or another of `placewright-cli export --to`.
+        """
+        source = ["--placement", self._file("placement.json")]
+        run(["export", *self._where(), *source, "--to", format, "--out", os.fspath(file)])
 
+    def _rows(self) -> List[List[str]]:
+        rows = [["device", "model", "ops", "busy", "memory"]]
+        for load in self.loads:
+            busy = load.busy_s / self.step_time_s if self.step_time_s else 0
+            memory = f"{bytes_text(load.peak_bytes)} of {bytes_text(load.memory_bytes)}"
+            rows.append([load.device, load.model, str(load.ops), f"{busy:.0%}", memory])
+        return rows
 
-def read_placement(
-    model: torch.nn.Module,
-    file: File,
-    devices: Optional[Devices] = None,
-    graph: Optional[File] = None,
-    on_conflict: str = "error",
-) -> Plan:
-    """Returns the devices that a placement file gives to a model; arguments and errors are those of
-    `apply`."""
-    return _Reader(model, file, devices, graph, on_conflict).read()
+    def _headline(self) -> str:
+        low, high = map(seconds_text, self.interval_s)
+        text = f"A step of {self.document['graph']} takes {seconds_text(self.step_time_s)} ({low} to {high})"
+        if self.speedup is not None:
+            text += f", {self.speedup:.3g} times as fast as on the best single device"
+        return f"{text}, on {self.document['machine']}"
+
+    def __repr__(self) -> str:
+        return f"{self._headline()}\n{table_text(self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<p>{html.escape(self._headline())}</p>{table_html(self._rows())}"
+            + timeline_svg(self._spans, self._lanes, max((span.end_s for span in self._spans), default=0))
+        )

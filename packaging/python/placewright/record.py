@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import json
 import math
 import re
 from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
@@ -16,6 +17,7 @@ from torch.utils._pytree import tree_map
 
 from .attributes import attributes_of
 from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
+from .errors import ExportError
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .step_times import step_times
 from .stopwatch import Stopwatch, model_name
@@ -207,10 +209,11 @@ class _Casts(TorchDispatchMode):
         return result
 
 
-def autocast_is_active() -> bool:
-    """Returns whether the program is inside torch.autocast, for any sort of device."""
-    questions = ("is_autocast_enabled", "is_autocast_cpu_enabled", "is_autocast_xla_enabled")
-    return any(getattr(torch, name)() for name in questions if hasattr(torch, name))
+def autocast_acts_on(kind: str) -> bool:
+    """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda")."""
+    if kind == "cpu":
+        return bool(torch.is_autocast_cpu_enabled())
+    return kind == "cuda" and bool(torch.is_autocast_enabled())
 
 
 @contextlib.contextmanager
@@ -225,17 +228,27 @@ def _without_cached_casts() -> Iterator[None]:
         torch.set_autocast_cache_enabled(before)
 
 
+class NeedsNumbers(Exception):
+    """A forward pass needs numbers, not only shapes; the text is the reason."""
+
+
 class Recorder(Calls):
-    """Records the calls of a forward pass and the sources of their tensors."""
+    """Records the calls of a forward pass and the sources of their tensors. `device` is that of the model, even
+    where tensors without data take the place of its own."""
 
     def __init__(
-        self, state: List[Parameter], inputs: List[torch.Tensor], stopwatch: Optional[Stopwatch]
+        self,
+        state: List[Parameter],
+        inputs: List[torch.Tensor],
+        stopwatch: Optional[Stopwatch],
+        device: torch.device,
     ) -> None:
         super().__init__()
         self.nodes: List[Node] = []
+        self.failed: Optional[str] = None  #: name of the call that raised an error
         self._state = state
         self._stopwatch = stopwatch
-        self._autocast = autocast_is_active()
+        self._device = device
         # By identity of the tensor. The tensors are kept, so that no identity is used twice.
         self._values: Dict[int, Value] = {}
         self._sizes: Dict[Value, Tuple[torch.Size, torch.dtype]] = {}
@@ -305,10 +318,18 @@ class Recorder(Calls):
         with contextlib.ExitStack() as modes:
             if not by_formula:
                 modes.enter_context(counter)
+            autocast = autocast_acts_on(self._device.type)
+            if autocast and any(tensor.is_meta for tensor in tensors):
+                self.failed = call.name
+                raise RuntimeError("autocast leaves tensors without data alone")
             # A copy that the model asks for is an op, no cast of autocast.
-            if self._autocast and call.kind != "clone":
+            if autocast and call.kind != "clone":
                 modes.enter_context(casts)
-            result = function(*args, **kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except Exception:
+                self.failed = call.name
+                raise
         outputs = tensors_in(result)
         if result is None:
             outputs = changed
@@ -421,14 +442,7 @@ class Run(NamedTuple):
     results: List[torch.Tensor]
 
 
-def _record(
-    model: torch.nn.Module,
-    state: List[Parameter],
-    args: Tuple[Any, ...],
-    kwargs: Dict[str, Any],
-    stopwatch: Optional[Stopwatch],
-) -> Run:
-    recorder = Recorder(state, tensors_in((args, kwargs)), stopwatch)
+def _record(recorder: Recorder, model: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Run:
     with torch.no_grad(), _without_cached_casts(), recorder.watching(model):
         result = model(*args, **kwargs)
     results = tensors_in(result)
@@ -438,18 +452,21 @@ def _record(
 
 def record_shapes(
     model: torch.nn.Module, state: List[Parameter], args: Tuple[Any, ...], kwargs: Dict[str, Any]
-) -> Optional[Run]:
-    """Records a forward pass on tensors without data; returns None if the model needs numbers, not only
-    shapes."""
+) -> Run:
+    """Records a forward pass on tensors without data; raises NeedsNumbers if the model needs more."""
     with unchanged(model):
         empty = tree_map(
             lambda item: _without_data(item) if isinstance(item, torch.Tensor) else item, (args, kwargs)
         )
+        without_data = replace_state(model, state, _without_data)
+        recorder = Recorder(without_data, tensors_in(empty), None, device_of(state))
         try:
-            return _record(model, replace_state(model, state, _without_data), *empty, None)
-        except Exception:  # pylint: disable=broad-except
+            return _record(recorder, model, *empty)
+        except Exception as error:  # pylint: disable=broad-except
             # Any error: either the real forward pass raises it as well, or the missing numbers caused it.
-            return None
+            reason = str(error).strip().partition("\n")[0].partition(". ")[0]
+            where = f"at {json.dumps(recorder.failed)}" if recorder.failed is not None else "outside of its ops"
+            raise NeedsNumbers(f"{where}: {reason or type(error).__name__}") from error
 
 
 def record_numbers(
@@ -466,11 +483,12 @@ def record_numbers(
     )
     try:
         with _real_run(model, state):
-            return _record(model, state, args, kwargs, stopwatch)
+            recorder = Recorder(state, tensors_in((args, kwargs)), stopwatch, device)
+            return _record(recorder, model, args, kwargs)
     except RuntimeError as error:
         if "does not require grad" not in str(error):
             raise
-        raise ValueError(
+        raise ExportError(
             f"{type(model).__name__} computes gradients in its forward pass (torch.autograd.grad), which"
             " are not recorded: export the"
             " part of the model that they are taken of"

@@ -15,6 +15,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .calls import tensors_in
+from .errors import ExportError
 
 TIMED_RUNS = 5
 UNTIMED_RUNS = 2
@@ -223,7 +224,7 @@ def model_name(device: torch.device) -> str:
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     if device.type != "cpu":
-        raise ValueError(f"can't measure on {device}, expected cpu or cuda devices")
+        raise ExportError(f"can't measure on {device}, expected cpu or cuda devices")
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

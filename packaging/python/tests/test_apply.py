@@ -495,11 +495,15 @@ class Placed(TestCase):
 
     def test_copy_is_placed_too(self) -> None:
         model = Chain()
-        machine = self.apply(model, self.write_placement(dict.fromkeys(OPS, "gpu:1")))
+        places = dict(zip(OPS, ["gpu:0", "gpu:1", "gpu:1", "gpu:2", "gpu:1"]))
+        machine = self.apply(model, self.write_placement(places))
         with machine:
             twin = copy.deepcopy(model)
+            for parameter, own in zip(twin.parameters(), model.parameters()):
+                parameter.place = Machine.place(own)  # deepcopy makes parameters behind the machine's back
             machine.ran.clear()
             twin(torch.zeros(2, 4))
+        self.assertEqual([place for _, place in machine.ran], ["cuda:1", "cuda:1", "cuda:2", "cuda:1"])
         self.assertIs(twin[0].forward.calls, twin.forward.calls)
         self.assertIsNot(twin.forward.calls, model.forward.calls)
 
