@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
-from .calls import refuse_script, tensors_in, unwatch
+from .calls import refuse_script, unwatch
 from .errors import ExportError
 from .network import Network
 from .record import (
@@ -32,6 +32,7 @@ from .record import (
     unchanged,
 )
 from .stopwatch import Stopwatch
+from .tensors import tensors_in
 
 Inputs = Union[torch.Tensor, Sequence[Any], Mapping[str, Any]]
 Devices = Union[bool, Sequence[Union[str, torch.device]]]

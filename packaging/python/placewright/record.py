@@ -16,11 +16,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from .attributes import attributes_of
-from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
+from .calls import Call, Calls, changed_by, kind_named
 from .errors import ExportError
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .step_times import step_times
 from .stopwatch import Stopwatch, model_name
+from .tensors import storage_of, tensors_in
 
 _DTYPES = {
     torch.float64: "float64",

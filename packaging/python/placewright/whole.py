@@ -7,8 +7,8 @@ from typing import Dict, List, NamedTuple, Optional, Set
 
 import torch
 
-from .calls import tensors_in
 from .plan import Plan
+from .tensors import tensors_in
 
 
 class Whole(NamedTuple):
