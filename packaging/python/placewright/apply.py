@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a PyTorch model on the devices that a placement file gives it."""
+"""Runs a PyTorch model on the devices that a placement gives it."""
 
 from __future__ import annotations
 
@@ -248,7 +248,8 @@ def apply(
     same way. A call that the file does not name runs on the device of its module, which is that of most of
     the module's ops. The results equal those of the model on a single device, and stay on the devices of the
     ops that compute them. An in-place change is visible in all views of the changed tensor, whatever their
-    devices. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
+    devices. A module that is on one device with everything in it runs as one call: its inputs are moved there,
+    and tensors that it makes must be on their device. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
     autograd.Function.
 
     A second call of `apply` replaces the first placement. An optimizer that has state must be created anew.

@@ -212,9 +212,12 @@ class _Casts(TorchDispatchMode):
 
 def autocast_acts_on(kind: str) -> bool:
     """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda")."""
-    if kind == "cpu":
-        return bool(torch.is_autocast_cpu_enabled())
-    return kind == "cuda" and bool(torch.is_autocast_enabled())
+    if kind == "meta":
+        return False
+    try:
+        return bool(torch.is_autocast_enabled(kind))
+    except TypeError:  # PyTorch before 2.4
+        return bool(torch.is_autocast_cpu_enabled() if kind == "cpu" else torch.is_autocast_enabled())
 
 
 @contextlib.contextmanager
