@@ -248,9 +248,11 @@ def apply(
     same way. A call that the file does not name runs on the device of its module, which is that of most of
     the module's ops. The results equal those of the model on a single device, and stay on the devices of the
     ops that compute them. An in-place change is visible in all views of the changed tensor, whatever their
-    devices. A module that is on one device with everything in it runs as one call: its inputs are moved there,
-    and tensors that it makes must be on their device. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
+    devices. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
     autograd.Function.
+
+    A module that is on one device with everything in it runs there as one call, without a cost for each of its
+    own: its inputs are moved, and tensors that it makes must be on the device of its inputs.
 
     A second call of `apply` replaces the first placement. An optimizer that has state must be created anew.
 
@@ -262,10 +264,8 @@ def apply(
         devices: PyTorch's device for each device of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not
             given, "gpu:1" and 1 are "cuda:1".
         graph: the network file that was placed. Required if `export` did not write it: then whole modules are
-               placed,
-            each on the device of most of its ops. For a network of `export` the op names suffice; there
-            `graph`
-            says which op holds each parameter.
+            placed, each on the device of most of its ops. For a network of `export` the op names suffice; there
+            `graph` says which op holds each parameter. What `optimize` found knows its network.
         on_conflict: what to do if a module with parameters of its own has ops on several devices and no
             `graph` says which op holds them: "error", or "majority" for the device of most of these ops.
 

@@ -88,8 +88,11 @@ class Optimize(TestCase):
         self.assertEqual([load.device for load in placement.loads], ["cpu:0", "gpu:0", "gpu:1"])
         for load in placement.loads[1:]:
             self.assertEqual(load.ops, list(placement.ops.values()).count(load.device))
-            self.assertTrue(0 < load.busy_s <= placement.step_time_s)
+            self.assertTrue(0 < load.busy <= 1)
             self.assertTrue(0 < load.peak_bytes < load.memory_bytes)
+        pipeline = search(model, x, batches=4, in_flight=4)
+        self.assertTrue(all(load.busy <= 1 for load in pipeline.loads))
+        self.assertGreater(sum(load.busy for load in pipeline.loads), 1)
         # Inference takes a part of a training step.
         self.assertLess(search(model, x, training=False).step_time_s, 0.7 * placement.step_time_s)
         # The model is neither loaded nor changed.
