@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import threading
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, TypeVar
 
@@ -57,11 +58,11 @@ def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
         return None
     second = args[1] if len(args) > 1 else None
     # Where sequences are not packed, the second argument of a recurrent layer is its state.
-    return (
-        second
-        if isinstance(second, torch.Tensor) and second.dtype == torch.int64 and second.dim() == 1
-        else None
-    )
+    return second if isinstance(second, torch.Tensor) and _may_be_lengths(second) else None
+
+
+def _may_be_lengths(tensor: torch.Tensor) -> bool:
+    return tensor.dtype == torch.int64 and tensor.dim() == 1
 
 
 class _Placed(Calls):
@@ -80,7 +81,7 @@ class _Placed(Calls):
     @contextlib.contextmanager
     def each_call(self, model: torch.nn.Module) -> Iterator[None]:
         """Context in which every call is intercepted, also in modules on one device."""
-        whole, self._whole = self._whole, Whole({}, set())
+        whole, self._whole = self._whole, Whole({}, set(), set())
         self.place(model)
         try:
             yield
@@ -109,12 +110,13 @@ class _Placed(Calls):
         self._running[thread] = device
         try:
             with self.not_intercepting():
-                return self._run_whole(device, forward, args, kwargs)
+                return self._run_whole(scope, device, forward, args, kwargs)
         finally:
             del self._running[thread]
 
     def _run_whole(
         self,
+        scope: str,
         device: torch.device,
         forward: Callable[..., Any],
         args: Tuple[Any, ...],
@@ -126,6 +128,8 @@ class _Placed(Calls):
         seen: Dict[int, _Seen] = {}
 
         def move(tensor: torch.Tensor) -> torch.Tensor:
+            if scope in self._whole.recurrent and _may_be_lengths(tensor) and tensor.device.type == "cpu":
+                return tensor
             tensor = copies.newest(tensor)
             if id(tensor) not in seen:
                 copy = tensor if tensor.device == device else copies.on(tensor, device, True)
@@ -133,7 +137,16 @@ class _Placed(Calls):
             return seen[id(tensor)].copy
 
         args, kwargs = with_tensors((args, kwargs), move)
-        result = forward(*args, **kwargs)
+        try:
+            result = forward(*args, **kwargs)
+        except RuntimeError as error:
+            if "same device" not in str(error):
+                raise
+            raise RuntimeError(
+                f"module {json.dumps(scope)} runs whole on {device}, but reads a tensor on another device: make"
+                " tensors on the device of its inputs (device=x.device), and register those that it keeps as"
+                f" buffers. {error}"
+            ) from error
         results = tensors_in(result)
         moved = [Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
         if in_pass:

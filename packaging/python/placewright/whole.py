@@ -16,6 +16,7 @@ class Whole(NamedTuple):
 
     devices: Dict[str, torch.device]  #: by scope ("layers/0"): the outermost ones, and those with several names
     inside: Set[str]  #: paths ("layers.0.norm") of modules inside of these, which need not be watched
+    recurrent: Set[str]  #: scopes of those that hold recurrent layers
 
 
 def whole_modules(model: torch.nn.Module, plan: Plan) -> Whole:
@@ -49,6 +50,7 @@ def whole_modules(model: torch.nn.Module, plan: Plan) -> Whole:
             devices[path.rpartition(".")[0]] |= devices[path]
     whole: Dict[str, torch.device] = {}
     inside: Set[str] = set()
+    recurrent: Set[str] = set()
     for path, module in model.named_modules():  # a module comes after those around it
         (device,) = devices[path] if len(devices[path]) == 1 else (None,)
         around = path.rpartition(".")[0]
@@ -58,7 +60,9 @@ def whole_modules(model: torch.nn.Module, plan: Plan) -> Whole:
             inside.add(path)
         elif device is not None:
             whole[path.replace(".", "/")] = device
-    return Whole(whole, inside)
+            if any(isinstance(inner, torch.nn.RNNBase) for inner in module.modules()):
+                recurrent.add(path.replace(".", "/"))
+    return Whole(whole, inside, recurrent)
 
 
 def _holds_others(module: torch.nn.Module, own: Set[int]) -> bool:

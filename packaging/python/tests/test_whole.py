@@ -303,6 +303,41 @@ class Whole(Comparing):
             found = model(x)
         torch.testing.assert_close(found, expected)
 
+    def test_lengths_of_sequences_stay_on_the_cpu(self) -> None:
+        class Reader(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.gru = nn.GRU(4, 4)
+
+            def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+                packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+                return self.gru(packed)[1]
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first, self.reader = nn.Linear(4, 4), Reader()
+
+            def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+                return self.reader(self.first(x), lengths)
+
+        model, inputs = Model(), (torch.randn(3, 2, 4), torch.tensor([2, 3]))
+        expected = model(*inputs)
+        for device_map in ({"": 1}, {"first": 0, "reader": 1}):
+            with Machine():
+                found = placewright.apply(model, device_map)(*inputs)
+            torch.testing.assert_close(found, expected)
+
+    def test_tensors_on_other_devices_are_told(self) -> None:
+        class Counts(Noted):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return super().forward(x) + torch.arange(4)
+
+        with Machine():
+            model = placewright.apply(nn.Sequential(Counts()), {"": 1})
+            with self.assertRaisesRegex(RuntimeError, 'module "" runs whole on cuda:1, .*device=x.device'):
+                model(torch.randn(2, 4))
+
     def test_alone(self) -> None:
         """A module that is called without the model around it."""
         model, x = nn.Sequential(Noted(), nn.ReLU(inplace=True)), torch.randn(2, 4)
