@@ -94,8 +94,8 @@ class _Placed(Calls):
         self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
     ) -> Any:
         thread = threading.get_ident()
-        device = self._whole.devices.get(scope)
         around = self._running.get(thread)
+        device = self._whole.devices.get(scope)
         if around is not None and around == device:
             return forward(*args, **kwargs)
         if around is not None:  # a module from elsewhere in the model

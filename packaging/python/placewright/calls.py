@@ -319,6 +319,11 @@ def recorded(name: str) -> Iterator[None]:
             record.__exit__(None, None, None)
 
 
+def is_called(module: torch.nn.Module) -> bool:
+    """Returns whether a module has a forward of its own; a ModuleList has none."""
+    return getattr(module.forward, "__func__", None) is not torch.nn.Module.forward
+
+
 class Pass:
     """State of a forward pass."""
 
@@ -471,8 +476,7 @@ class Calls(TorchFunctionMode):
         """Intercepts the calls of `model` from now on, but leaves modules alone whose paths are in `without`. A
         module that runs by itself (again, in the backward pass of a checkpoint) is a pass, too."""
         for path, module in list(model.named_modules()):
-            # A ModuleList has no forward of its own.
-            if getattr(module.forward, "__func__", None) is torch.nn.Module.forward or path in without:
+            if not is_called(module) or path in without:
                 continue
             if isinstance(module.__dict__.get("forward"), Watched):
                 continue

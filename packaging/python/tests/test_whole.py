@@ -197,6 +197,60 @@ class Whole(Comparing):
         places = [place for name, place in machine.ran if name == "linear"]
         self.assertEqual(places, ["cuda:0", "cuda:0", "cuda:1", "cuda:2", "cpu", "cpu"])
 
+    def test_lists_of_modules(self) -> None:
+        """A list is never called: its modules are."""
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first = nn.Linear(4, 4)
+                self.blocks = nn.ModuleList(Noted() for _ in range(2))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x = self.first(x)
+                for block in self.blocks:
+                    x = block(x)
+                return x
+
+        model, x = Model(), torch.randn(2, 4)
+        expected = model(x)
+        with Machine() as machine:
+            placewright.apply(model, {"first": 0, "blocks": 1})
+            machine.ran.clear()
+            found = model(x)
+        torch.testing.assert_close(found, expected)
+        self.assertEqual([place for _, place in machine.ran], ["cuda:0"] + ["cuda:1"] * 8)
+        self.assertEqual([block.modes[-1] for block in model.blocks], ["Machine"] * 2)
+
+    def test_inner_modules_that_are_called_by_themselves(self) -> None:
+        """As models of images and words do with the embedding of their language model."""
+
+        class Language(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.embedding, self.block = nn.Embedding(9, 4), Noted()
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.block(x)
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.vision, self.language = Noted(), Language()
+
+            def forward(self, x: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+                return self.language(self.vision(x) + self.language.embedding(tokens))
+
+        model, inputs = Model(), (torch.randn(2, 4), torch.tensor([3, 4]))
+        expected = model(*inputs)
+        with Machine() as machine:
+            placewright.apply(model, {"vision": 0, "language": 1})
+            machine.ran.clear()
+            found = model(*inputs)
+        torch.testing.assert_close(found, expected)
+        self.assertIn(("embedding", "cuda:1"), machine.ran)
+        self.assertNotIn(("embedding", "cuda:0"), machine.ran)
+
     def test_inputs_of_all_sorts(self) -> None:
         class Pair(NamedTuple):
             one: torch.Tensor
