@@ -161,7 +161,9 @@ class Placement:
         text = f"A step of {self.document['graph']} takes {seconds_text(self.step_time_s)} ({low} to {high})"
         if self.speedup is not None and self.speedup > 1.005:
             text += f", {self.speedup:.3g} times as fast as on the best single device"
-        return f"{text}, on {self.document['machine']}"
+        if self.lower_bound_s:
+            text += f"; no placement takes less than {seconds_text(self.lower_bound_s)}"
+        return f"{text}. Machine: {self.document['machine']}"
 
     def __repr__(self) -> str:
         return f"{self._headline()}\n{table_text(self._rows())}"

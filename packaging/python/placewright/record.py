@@ -211,9 +211,10 @@ class _Casts(TorchDispatchMode):
 
 
 def autocast_acts_on(kind: str) -> bool:
-    """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda")."""
+    """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda"), for the meta
+    device of either."""
     if kind == "meta":
-        return False
+        return autocast_acts_on("cpu") or autocast_acts_on("cuda")
     try:
         return bool(torch.is_autocast_enabled(kind))
     except TypeError:  # PyTorch before 2.4
@@ -250,6 +251,7 @@ class Recorder(Calls):
         super().__init__()
         self.nodes: List[Node] = []
         self.failed: Optional[str] = None  #: name of the call that raised an error
+        self.without_autocast: Optional[str] = None  #: name of the first call on which autocast cannot act
         self._state = state
         self._stopwatch = stopwatch
         self._device = device
@@ -323,7 +325,9 @@ class Recorder(Calls):
             if not by_formula:
                 modes.enter_context(counter)
             autocast = autocast_acts_on(self._device.type)
-            if autocast and any(tensor.is_meta for tensor in tensors):
+            if autocast and self._device.type == "meta":
+                self.without_autocast = self.without_autocast or call.name
+            elif autocast and any(tensor.is_meta for tensor in tensors):
                 self.failed = call.name
                 raise RuntimeError("autocast leaves tensors without data alone")
             # A copy that the model asks for is an op, no cast of autocast.

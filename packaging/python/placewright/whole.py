@@ -15,9 +15,9 @@ from .tensors import tensors_in
 class Whole(NamedTuple):
     """Modules that run on one device with everything in them."""
 
-    devices: Dict[str, torch.device]  #: by scope ("layers/0"); those inside of others too, for a model that calls
-    #: an inner module by itself
-    inside: Set[str]  #: paths ("layers.0.norm") of modules that need not be watched: all inside of a whole model
+    #: By scope ("layers/0"); those inside of others too, as a model may call an inner module by itself.
+    devices: Dict[str, torch.device]
+    inside: Set[str]  #: paths ("layers.0.norm") of modules that need not be watched: all of a whole model's
     recurrent: Set[str]  #: scopes of those that hold recurrent layers
 
 

@@ -146,7 +146,7 @@ class Optimize(TestCase):
     def test_shown(self) -> None:
         placement = search(Towers(), torch.empty(512, 2048, device="meta"))
         text = repr(placement)
-        self.assertRegex(text, r"A step of Towers takes \S+ .?s \(\S+ .?s to \S+ .?s\), .* on 2x RTX 4090")
+        self.assertRegex(text, r"A step of Towers takes \S+ .?s \(\S+ .?s to \S+ .?s\).* Machine: 2x RTX 4090")
         self.assertRegex(text, r"gpu:1 +NVIDIA GeForce RTX 4090 +\d+ +\d+% +\S+ .B of 2\d.* GB")
         shown = xml.etree.ElementTree.fromstring(f"<div>{placement._repr_html_()}</div>")
         self.assertEqual(len(shown.findall("table/tr")), 1 + len(placement.loads))
