@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Runs a PyTorch model on the devices that a placement file gives it."""
+"""Runs a PyTorch model on the devices that a placement gives it."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
+import json
 import threading
-import weakref
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, Pass, changed_by, storage_of, tensors_in, unwatch, with_tensors
+from .calls import Call, Calls, Pass, changed_by, unwatch
+from .copies import Copies, Twin, version_of
 from .errors import PlacementError
 from .flops import VIEWS, has_formula
 from .plan import Devices, File, Plan, Source, read_placement
+from .tensors import tensors_in, with_tensors
 from .whole import Whole, whole_modules
 
 Model = TypeVar("Model", bound=torch.nn.Module)
@@ -35,17 +36,6 @@ def _keeps_strides(tensor: torch.Tensor) -> bool:
     )
 
 
-def _version(tensor: torch.Tensor) -> Optional[int]:
-    """Returns the number of in-place changes so far; None for an inference tensor, which has no counter."""
-    return None if tensor.is_inference() else tensor._version
-
-
-class _Copy(NamedTuple):
-    tensor: torch.Tensor
-    version: int
-    source_version: int
-
-
 class _Seen(NamedTuple):
     """An input of a whole module."""
 
@@ -54,180 +44,10 @@ class _Seen(NamedTuple):
     version: Optional[int]  #: of the copy, before the module ran
 
 
-class _Twin(NamedTuple):
-    """A copy that the model holds, itself or through views, where on a single device it would hold the
-    source."""
-
-    source: torch.Tensor
-    copy: torch.Tensor
-
-
-class _Copies:
-    """Copies of tensors on other devices, so that each tensor is sent to a device once.
-
-    A copy lives as long as its source tensor, a twin as long as the model holds a view of the copy.
-    """
-
-    def __init__(self) -> None:
-        self._copies: Dict[int, Dict[torch.device, _Copy]] = {}  # by identity of the source
-        self._replacements: Dict[int, torch.Tensor] = {}  # by identity of a tensor that was changed on
-        # another device
-        self._watched: Dict[int, "weakref.ref[torch.Tensor]"] = {}
-        # Results of calls, by storage and identity: the tensors in which a change of the storage is visible.
-        self._given: Dict[int, Dict[int, "weakref.ref[torch.Tensor]"]] = {}
-        self._twins: Dict[int, _Twin] = {}  # by storage of the copy
-        self._before: Set[int] = set()  # storages that existed before the pass and of which calls returned
-        # views
-
-    @property
-    def any_replaced(self) -> bool:
-        return bool(self._replacements)
-
-    @property
-    def any_twins(self) -> bool:
-        return bool(self._twins)
-
-    def newest(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Returns the tensor itself, or its replacement if it was changed on another device."""
-        while id(tensor) in self._replacements:
-            tensor = self._replacements[id(tensor)]
-        return tensor
-
-    def on(self, tensor: torch.Tensor, device: torch.device, countable: bool = False) -> torch.Tensor:
-        """Returns the tensor on a device; gradients flow back to it.
-
-        Args:
-            countable: the copy counts its changes, even where PyTorch's inference mode does without.
-        """
-        if tensor.device == device:
-            return tensor
-        known = self._copies.get(id(tensor), {}).get(device)
-        if (
-            known is not None
-            and known.source_version == _version(tensor)
-            and known.version == _version(known.tensor)
-        ):
-            # A copy that was made without gradients cannot be used where gradients are needed.
-            if known.tensor.requires_grad or not (tensor.requires_grad and torch.is_grad_enabled()):
-                return known.tensor
-        if countable and tensor.is_inference():
-            with torch.inference_mode(False), torch.no_grad():
-                return tensor.to(device)
-        moved = tensor.to(device)
-        self._keep(tensor, moved)
-        return moved
-
-    def _keep(self, tensor: torch.Tensor, copy: torch.Tensor) -> None:
-        """Records that a copy equals the tensor."""
-        source_version, version = _version(tensor), _version(copy)
-        if source_version is not None and version is not None:
-            self._watch(tensor)
-            self._copies.setdefault(id(tensor), {})[copy.device] = _Copy(copy, version, source_version)
-
-    def give(self, results: List[torch.Tensor], moved: List[_Twin], taken: List[torch.Tensor]) -> None:
-        """Registers the results of a call: `moved` are the copies that it read, `taken` all tensors that it
-        read, copies included."""
-        twins = {storage_of(twin.copy): twin for twin in moved}
-        older = {storage_of(tensor) for tensor in taken} - twins.keys() - self._given.keys()
-        self._before.update(older.intersection(map(storage_of, results)))
-        for result in results:
-            storage = storage_of(result)
-            if storage in twins:
-                self._twins.setdefault(storage, twins[storage])
-            given = self._given.setdefault(storage, {})
-            if id(result) not in given:
-                given[id(result)] = weakref.ref(
-                    result, functools.partial(_forget_given, weakref.ref(self), storage, id(result))
-                )
-
-    def forget_given(self, storage: int, key: int) -> None:
-        given = self._given.get(storage, {})
-        given.pop(key, None)
-        if not given:
-            self._given.pop(storage, None)
-            self._twins.pop(storage, None)
-
-    def changed(self, source: torch.Tensor, tensor: torch.Tensor, replaces: bool) -> None:
-        """Handles an in-place change of `tensor`, which is `source` or a copy of it: the change becomes
-        visible in all tensors that would show it on a single device."""
-        if tensor is source:
-            self._spread(tensor)
-        elif replaces and source.stride() == tensor.stride() and self._is_seen_alone(source, tensor):
-            self._watch(source)
-            self._replacements[id(source)] = tensor
-            self._copies.pop(id(source), None)
-            self._twins.pop(storage_of(tensor), None)
-            self._spread(tensor)
-        else:
-            self._write(tensor, source, source)
-            self._spread(source, self._twins.get(storage_of(tensor)))
-
-    def _is_seen_alone(self, source: torch.Tensor, copy: torch.Tensor) -> bool:
-        """Returns whether no other tensor, made before the pass or in it, shows the contents of `source`."""
-        storage = storage_of(source)
-        return (
-            list(self._given.get(storage, ())) == [id(source)]
-            and storage not in self._before
-            and storage not in self._twins
-            and all(twin.copy is copy or storage_of(twin.source) != storage for twin in self._twins.values())
-        )
-
-    def _spread(self, tensor: torch.Tensor, known: Optional[_Twin] = None) -> None:
-        """Copies a change of a tensor to all twins of its storage, and on to their twins; `known` is the twin
-        that the change came from, which is skipped."""
-        storage = storage_of(tensor)
-        for twin in list(self._twins.values()):
-            if twin is known:
-                continue
-            if storage_of(twin.copy) == storage:
-                self._write(twin.copy, twin.source, twin.source)
-                self._spread(twin.source, twin)
-            elif storage_of(twin.source) == storage:
-                self._write(twin.source, twin.copy, twin.source)
-                self._spread(twin.copy, twin)
-
-    def _write(self, changed: torch.Tensor, other: torch.Tensor, source: torch.Tensor) -> None:
-        """Copies `changed` into `other`, where one of the two is the source and one its copy; gradients flow
-        back."""
-        other.copy_(changed)
-        self._keep(source, changed if other is source else other)
-
-    def settle(self) -> None:
-        """Writes replacements back into their sources, as far as the model still holds these."""
-        for key, replacement in self._replacements.items():
-            source = self._watched[key]()
-            if source is not None:
-                source.copy_(replacement)
-
-    def _watch(self, tensor: torch.Tensor) -> None:
-        """Forgets a tensor when it is freed, because another tensor may get its identity."""
-        key = id(tensor)
-        if key not in self._watched:
-            self._watched[key] = weakref.ref(tensor, functools.partial(_forget, weakref.ref(self), key))
-
-    def forget(self, key: int) -> None:
-        for table in (self._watched, self._copies, self._replacements):
-            table.pop(key, None)  # type: ignore[attr-defined]
-
-
-# These callbacks hold weak references only, so that the copies are freed with the pass and not by the cycle
-# collector.
-def _forget(copies: "weakref.ref[_Copies]", key: int, _gone: Any) -> None:
-    owner = copies()
-    if owner is not None:
-        owner.forget(key)
-
-
-def _forget_given(copies: "weakref.ref[_Copies]", storage: int, key: int, _gone: Any) -> None:
-    owner = copies()
-    if owner is not None:
-        owner.forget_given(storage, key)
-
-
 class _PlacedPass(Pass):
     def __init__(self) -> None:
         super().__init__()
-        self.copies = _Copies()
+        self.copies = Copies()
 
 
 def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
@@ -238,11 +58,11 @@ def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
         return None
     second = args[1] if len(args) > 1 else None
     # Where sequences are not packed, the second argument of a recurrent layer is its state.
-    return (
-        second
-        if isinstance(second, torch.Tensor) and second.dtype == torch.int64 and second.dim() == 1
-        else None
-    )
+    return second if isinstance(second, torch.Tensor) and _may_be_lengths(second) else None
+
+
+def _may_be_lengths(tensor: torch.Tensor) -> bool:
+    return tensor.dtype == torch.int64 and tensor.dim() == 1
 
 
 class _Placed(Calls):
@@ -261,7 +81,7 @@ class _Placed(Calls):
     @contextlib.contextmanager
     def each_call(self, model: torch.nn.Module) -> Iterator[None]:
         """Context in which every call is intercepted, also in modules on one device."""
-        whole, self._whole = self._whole, Whole({}, set())
+        whole, self._whole = self._whole, Whole({}, set(), set())
         self.place(model)
         try:
             yield
@@ -274,8 +94,8 @@ class _Placed(Calls):
         self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
     ) -> Any:
         thread = threading.get_ident()
-        device = self._whole.devices.get(scope)
         around = self._running.get(thread)
+        device = self._whole.devices.get(scope)
         if around is not None and around == device:
             return forward(*args, **kwargs)
         if around is not None:  # a module from elsewhere in the model
@@ -290,12 +110,13 @@ class _Placed(Calls):
         self._running[thread] = device
         try:
             with self.not_intercepting():
-                return self._run_whole(device, forward, args, kwargs)
+                return self._run_whole(scope, device, forward, args, kwargs)
         finally:
             del self._running[thread]
 
     def _run_whole(
         self,
+        scope: str,
         device: torch.device,
         forward: Callable[..., Any],
         args: Tuple[Any, ...],
@@ -303,25 +124,36 @@ class _Placed(Calls):
     ) -> Any:
         """Runs a module on a device as if it were a single call."""
         in_pass = threading.get_ident() in self._passes
-        copies = self.current.copies if in_pass else _Copies()
+        copies = self.current.copies if in_pass else Copies()
         seen: Dict[int, _Seen] = {}
 
         def move(tensor: torch.Tensor) -> torch.Tensor:
+            if scope in self._whole.recurrent and _may_be_lengths(tensor) and tensor.device.type == "cpu":
+                return tensor
             tensor = copies.newest(tensor)
             if id(tensor) not in seen:
                 copy = tensor if tensor.device == device else copies.on(tensor, device, True)
-                seen[id(tensor)] = _Seen(tensor, copy, _version(copy))
+                seen[id(tensor)] = _Seen(tensor, copy, version_of(copy))
             return seen[id(tensor)].copy
 
         args, kwargs = with_tensors((args, kwargs), move)
-        result = forward(*args, **kwargs)
+        try:
+            result = forward(*args, **kwargs)
+        except RuntimeError as error:
+            if "same device" not in str(error):
+                raise
+            raise RuntimeError(
+                f"module {json.dumps(scope)} runs whole on {device}, but reads a tensor on another device: make"
+                " tensors on the device of its inputs (device=x.device), and register those that it keeps as"
+                f" buffers. {error}"
+            ) from error
         results = tensors_in(result)
-        moved = [_Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
+        moved = [Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
         if in_pass:
             copies.give(results, moved, [item.copy for item in seen.values()])
         for item in seen.values():
             # An inference tensor does not tell whether it was changed.
-            changed = copies.any_twins if item.version is None else item.version != _version(item.copy)
+            changed = copies.any_twins if item.version is None else item.version != version_of(item.copy)
             if changed:
                 is_result = any(tensor is item.copy for tensor in results)
                 copies.changed(item.tensor, item.copy, in_pass and is_result)
@@ -342,12 +174,12 @@ class _Placed(Calls):
         tensors = [tensor for tensor in tensors_in((args, kwargs)) if tensor is not lengths]
         device = self._device_of(call, args, tensors)
         sources = changed_by(call, args, kwargs)
-        moved: List[_Twin] = []
+        moved: List[Twin] = []
 
         def move(item: Any) -> Any:
             if not isinstance(item, torch.Tensor) or item is lengths or item.device == device:
                 return item
-            moved.append(_Twin(item, copies.on(item, device)))
+            moved.append(Twin(item, copies.on(item, device)))
             return moved[-1].copy
 
         if device is None or all(tensor.device == device for tensor in tensors):
@@ -432,6 +264,9 @@ def apply(
     devices. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
     autograd.Function.
 
+    A module that is on one device with everything in it runs there as one call, without a cost for each of its
+    own: its inputs are moved, and tensors that it makes must be on the device of its inputs.
+
     A second call of `apply` replaces the first placement. An optimizer that has state must be created anew.
 
     Args:
@@ -442,10 +277,8 @@ def apply(
         devices: PyTorch's device for each device of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not
             given, "gpu:1" and 1 are "cuda:1".
         graph: the network file that was placed. Required if `export` did not write it: then whole modules are
-               placed,
-            each on the device of most of its ops. For a network of `export` the op names suffice; there
-            `graph`
-            says which op holds each parameter.
+            placed, each on the device of most of its ops. For a network of `export` the op names suffice; there
+            `graph` says which op holds each parameter. What `optimize` found knows its network.
         on_conflict: what to do if a module with parameters of its own has ops on several devices and no
             `graph` says which op holds them: "error", or "majority" for the device of most of these ops.
 

@@ -15,8 +15,9 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .apply import apply
-from .calls import Calls, Watched, recorded, tensors_in
+from .calls import Calls, Watched, recorded
 from .plan import Devices, File, Source
+from .tensors import tensors_in
 
 Loss = Callable[[Any, Any], torch.Tensor]
 

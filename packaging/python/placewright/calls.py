@@ -9,22 +9,19 @@ to the model.
 
 from __future__ import annotations
 
-import collections.abc
 import contextlib
-import copy
-import dataclasses
 import functools
 import threading
 import types
 from typing import Any, Callable, Container, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
-from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode, _get_current_function_mode, _pop_mode, _push_mode
 from torch.utils import checkpoint
 
 from .errors import ExportError
 from .flops import VIEWS
+from .tensors import tensors_in
 
 # PyTorch's other names for the kinds of core/graph/kinds.cpp.
 _KINDS = {
@@ -159,71 +156,6 @@ def _kind_of_index(index: Any) -> str:
     if any(isinstance(item, int) for item in items):
         return "select"
     return "slice" if any(isinstance(item, slice) and item != slice(None) for item in items) else "view"
-
-
-def tensors_in(value: Any) -> List[torch.Tensor]:
-    """Returns the tensors in nested sequences, mappings and dataclasses, in order."""
-    found: List[torch.Tensor] = []
-    _collect(value, found)
-    return found
-
-
-def _collect(value: Any, found: List[torch.Tensor]) -> None:
-    if isinstance(value, torch.Tensor):
-        found.append(value)
-    elif isinstance(value, (list, tuple)):  # the result of x.max(0) is a tuple too
-        for item in value:
-            _collect(item, found)
-    elif isinstance(value, (dict, collections.abc.Mapping)):
-        for item in value.values():
-            _collect(item, found)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for item in vars(value).values():
-            _collect(item, found)
-
-
-def with_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Returns a value with `change` of each of its tensors, in the same containers as `tensors_in` looks into;
-    the value itself if that changes none."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, PackedSequence):  # its lengths stay on the CPU
-        data = change(value.data)
-        if data is value.data:
-            return value
-        orders = [item if item is None else change(item) for item in (value[2], value[3])]
-        return PackedSequence(data, value.batch_sizes, *orders)
-    if isinstance(value, (list, tuple)):
-        items = [with_tensors(item, change) for item in value]
-        if all(new is old for new, old in zip(items, value)):
-            return value
-        return value._make(items) if hasattr(value, "_make") else type(value)(items)
-    if isinstance(value, collections.abc.Mapping):
-        changed = {key: with_tensors(item, change) for key, item in value.items()}
-        changed = {key: item for key, item in changed.items() if item is not value[key]}
-        if changed:
-            value = copy.copy(value)
-            for key, item in changed.items():
-                value[key] = item  # type: ignore[index]
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = {name: with_tensors(item, change) for name, item in vars(value).items()}
-        changed = {name: item for name, item in changed.items() if item is not vars(value)[name]}
-        if changed:
-            value = copy.copy(value)
-            for name, item in changed.items():
-                object.__setattr__(value, name, item)
-    return value
-
-
-def storage_of(tensor: torch.Tensor) -> int:
-    """Returns an id of a tensor's memory, shared by its views and valid while one of them lives."""
-    try:
-        # PyTorch 1 has only _storage().
-        return int(
-            (tensor.untyped_storage if hasattr(tensor, "untyped_storage") else tensor._storage)()._cdata
-        )
-    except RuntimeError:  # a sparse tensor, which has several storages
-        return id(tensor)
 
 
 class Call(NamedTuple):
@@ -387,6 +319,11 @@ def recorded(name: str) -> Iterator[None]:
             record.__exit__(None, None, None)
 
 
+def is_called(module: torch.nn.Module) -> bool:
+    """Returns whether a module has a forward of its own; a ModuleList has none."""
+    return getattr(module.forward, "__func__", None) is not torch.nn.Module.forward
+
+
 class Pass:
     """State of a forward pass."""
 
@@ -539,8 +476,7 @@ class Calls(TorchFunctionMode):
         """Intercepts the calls of `model` from now on, but leaves modules alone whose paths are in `without`. A
         module that runs by itself (again, in the backward pass of a checkpoint) is a pass, too."""
         for path, module in list(model.named_modules()):
-            # A ModuleList has no forward of its own.
-            if getattr(module.forward, "__func__", None) is torch.nn.Module.forward or path in without:
+            if not is_called(module) or path in without:
                 continue
             if isinstance(module.__dict__.get("forward"), Watched):
                 continue

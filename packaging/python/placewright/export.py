@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
-from .calls import refuse_script, tensors_in, unwatch
+from .calls import refuse_script, unwatch
 from .errors import ExportError
 from .network import Network
 from .record import (
@@ -32,6 +32,7 @@ from .record import (
     unchanged,
 )
 from .stopwatch import Stopwatch
+from .tensors import tensors_in
 
 Inputs = Union[torch.Tensor, Sequence[Any], Mapping[str, Any]]
 Devices = Union[bool, Sequence[Union[str, torch.device]]]
@@ -154,8 +155,8 @@ def export(
 
     Where autocast acts on the model's device, around the export or in the model itself, the forward pass runs
     for real, and the file has the types of every output as they were, and the casts that autocast made for each
-    op. torch.autocast("cuda") needs the model on a GPU. Without a GPU, export the model outside of autocast and
-    choose the precision where the file is used (`--precision amp-fp16`).
+    op. torch.autocast("cuda") needs the model on a GPU. Without one, or on the meta device, export outside of
+    autocast and choose the precision where the file is used (`--precision amp-fp16`).
 
     Args:
         model: any module, with its parameters on any device.
@@ -229,6 +230,13 @@ def export(
         "ops": network.ops,
     }
     _write(Path(file), document)
+    if run.recorder.without_autocast is not None:
+        warnings.warn(
+            f"{type(model).__name__} is on the meta device, where autocast does nothing: from"
+            f" {json.dumps(run.recorder.without_autocast)} on, types are as without it. Choose the precision"
+            " where the file is used (--precision amp-fp16), or export the model on its device",
+            stacklevel=2,
+        )
     if network.estimated:
         shown = ", ".join(network.estimated[:5]) + (" ..." if len(network.estimated) > 5 else "")
         warnings.warn(

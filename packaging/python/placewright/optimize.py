@@ -182,8 +182,8 @@ def _tokens_for(model: torch.nn.Module, batch: int, sequence: int) -> Dict[str, 
     """Returns tokens without numbers for a model of Transformers."""
     if getattr(model, "main_input_name", None) != "input_ids":
         raise ExportError(
-            f"inputs are missing, expected what {type(model).__name__} is called with: only for a language model"
-            " of Transformers are they known"
+            f"inputs are missing, expected what {type(model).__name__} is called with: they are known for"
+            " language models of Transformers alone"
         )
     return {"input_ids": torch.zeros(batch, sequence, dtype=torch.int64)}
 

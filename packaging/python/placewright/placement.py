@@ -28,7 +28,7 @@ class Load(NamedTuple):
     device: str
     model: str
     ops: int  #: forward ops that are placed there
-    busy_s: float
+    busy: float  #: share of the time
     peak_bytes: float
     memory_bytes: float
 
@@ -82,7 +82,7 @@ class Placement:
                 device["name"],
                 device["model"],
                 counts[device["name"]],
-                device["busy_s"],
+                device["busy_s"] / (simulated["total_time_s"] or 1.0),
                 device["peak_bytes"],
                 device["memory_bytes"],
             )
@@ -152,17 +152,18 @@ class Placement:
     def _rows(self) -> List[List[str]]:
         rows = [["device", "model", "ops", "busy", "memory"]]
         for load in self.loads:
-            busy = load.busy_s / self.step_time_s if self.step_time_s else 0
             memory = f"{bytes_text(load.peak_bytes)} of {bytes_text(load.memory_bytes)}"
-            rows.append([load.device, load.model, str(load.ops), f"{busy:.0%}", memory])
+            rows.append([load.device, load.model, str(load.ops), f"{load.busy:.0%}", memory])
         return rows
 
     def _headline(self) -> str:
         low, high = map(seconds_text, self.interval_s)
         text = f"A step of {self.document['graph']} takes {seconds_text(self.step_time_s)} ({low} to {high})"
-        if self.speedup is not None:
+        if self.speedup is not None and self.speedup > 1.005:
             text += f", {self.speedup:.3g} times as fast as on the best single device"
-        return f"{text}, on {self.document['machine']}"
+        if self.lower_bound_s:
+            text += f"; no placement takes less than {seconds_text(self.lower_bound_s)}"
+        return f"{text}. Machine: {self.document['machine']}"
 
     def __repr__(self) -> str:
         return f"{self._headline()}\n{table_text(self._rows())}"

@@ -16,11 +16,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from .attributes import attributes_of
-from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
+from .calls import Call, Calls, changed_by, kind_named
 from .errors import ExportError
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .step_times import step_times
 from .stopwatch import Stopwatch, model_name
+from .tensors import storage_of, tensors_in
 
 _DTYPES = {
     torch.float64: "float64",
@@ -210,10 +211,14 @@ class _Casts(TorchDispatchMode):
 
 
 def autocast_acts_on(kind: str) -> bool:
-    """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda")."""
-    if kind == "cpu":
-        return bool(torch.is_autocast_cpu_enabled())
-    return kind == "cuda" and bool(torch.is_autocast_enabled())
+    """Returns whether the program is inside torch.autocast for devices of a type ("cpu", "cuda"), for the meta
+    device of either."""
+    if kind == "meta":
+        return autocast_acts_on("cpu") or autocast_acts_on("cuda")
+    try:
+        return bool(torch.is_autocast_enabled(kind))
+    except TypeError:  # PyTorch before 2.4
+        return bool(torch.is_autocast_cpu_enabled() if kind == "cpu" else torch.is_autocast_enabled())
 
 
 @contextlib.contextmanager
@@ -246,6 +251,7 @@ class Recorder(Calls):
         super().__init__()
         self.nodes: List[Node] = []
         self.failed: Optional[str] = None  #: name of the call that raised an error
+        self.without_autocast: Optional[str] = None  #: name of the first call on which autocast cannot act
         self._state = state
         self._stopwatch = stopwatch
         self._device = device
@@ -319,7 +325,9 @@ class Recorder(Calls):
             if not by_formula:
                 modes.enter_context(counter)
             autocast = autocast_acts_on(self._device.type)
-            if autocast and any(tensor.is_meta for tensor in tensors):
+            if autocast and self._device.type == "meta":
+                self.without_autocast = self.without_autocast or call.name
+            elif autocast and any(tensor.is_meta for tensor in tensors):
                 self.failed = call.name
                 raise RuntimeError("autocast leaves tensors without data alone")
             # A copy that the model asks for is an op, no cast of autocast.

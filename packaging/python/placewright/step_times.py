@@ -30,8 +30,9 @@ from typing import (
 
 import torch
 
-from .calls import Call, Calls, changed_by, tensors_in
+from .calls import Call, Calls, changed_by
 from .stopwatch import TIMED_RUNS, UNTIMED_RUNS, clock
+from .tensors import tensors_in
 
 
 class StepTimes(NamedTuple):

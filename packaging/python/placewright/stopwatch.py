@@ -14,8 +14,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple, Union
 import torch
 from torch.utils._pytree import tree_map
 
-from .calls import tensors_in
 from .errors import ExportError
+from .tensors import tensors_in
 
 TIMED_RUNS = 5
 UNTIMED_RUNS = 2

@@ -7,15 +7,18 @@ from typing import Dict, List, NamedTuple, Optional, Set
 
 import torch
 
-from .calls import tensors_in
+from .calls import is_called
 from .plan import Plan
+from .tensors import tensors_in
 
 
 class Whole(NamedTuple):
     """Modules that run on one device with everything in them."""
 
-    devices: Dict[str, torch.device]  #: by scope ("layers/0"): the outermost ones, and those with several names
-    inside: Set[str]  #: paths ("layers.0.norm") of modules inside of these, which need not be watched
+    #: By scope ("layers/0"); those inside of others too, as a model may call an inner module by itself.
+    devices: Dict[str, torch.device]
+    inside: Set[str]  #: paths ("layers.0.norm") of modules that need not be watched: all of a whole model's
+    recurrent: Set[str]  #: scopes of those that hold recurrent layers
 
 
 def whole_modules(model: torch.nn.Module, plan: Plan) -> Whole:
@@ -47,18 +50,18 @@ def whole_modules(model: torch.nn.Module, plan: Plan) -> Whole:
     for path in sorted(modules, key=lambda path: -path.count(".")):
         if path:
             devices[path.rpartition(".")[0]] |= devices[path]
-    whole: Dict[str, torch.device] = {}
-    inside: Set[str] = set()
-    for path, module in model.named_modules():  # a module comes after those around it
+    whole = Whole({}, set(), set())
+    for path, module in model.named_modules():
         (device,) = devices[path] if len(devices[path]) == 1 else (None,)
-        around = path.rpartition(".")[0]
-        shared = len(names[id(module)]) > 1
-        within = bool(path) and (around in inside or around.replace(".", "/") in whole)
-        if within and not shared:
-            inside.add(path)
-        elif device is not None:
-            whole[path.replace(".", "/")] = device
-    return Whole(whole, inside)
+        if device is None or not is_called(module):
+            continue
+        scope = path.replace(".", "/")
+        whole.devices[scope] = device
+        if any(isinstance(inner, torch.nn.RNNBase) for inner in module.modules()):
+            whole.recurrent.add(scope)
+    if "" in whole.devices:
+        whole.inside.update(path for path, _ in model.named_modules() if path)
+    return whole
 
 
 def _holds_others(module: torch.nn.Module, own: Set[int]) -> bool:

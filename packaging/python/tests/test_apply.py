@@ -181,7 +181,7 @@ class ViewOfCopy(nn.Module):
         return flat, y, total
 
 
-class Equal(TestCase):
+class Comparing(TestCase):
     """Checks that outputs, gradients, parameters after a step, and buffers are equal, up to the order in
     which gradients are summed."""
 
@@ -229,6 +229,8 @@ class Equal(TestCase):
         self.assertGreater(len({place for _, place in machine.ran}), 1)
         return machine
 
+
+class Equal(Comparing):
     def test_residual(self) -> None:
         for seed in range(5):
             self.check(Residual(), torch.randn(2, 3, 5, 5), seed=seed)

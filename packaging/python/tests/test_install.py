@@ -34,7 +34,8 @@ class Install(TestCase):
         # A source with a command line that was built, and nothing else.
         source = self.folder / "source"
         kept = source / "packaging" / "python"
-        shutil.copytree(PACKAGE, kept, ignore=shutil.ignore_patterns("__pycache__", "tests", "examples", "build"))
+        others = shutil.ignore_patterns("__pycache__", "tests", "examples", "build")
+        shutil.copytree(PACKAGE, kept, ignore=others)
         (source / "CMakePresets.json").write_text("{}")
         program = source / "build" / "release" / "bin" / "placewright-cli"
         program.parent.mkdir(parents=True)
@@ -56,4 +57,5 @@ class Install(TestCase):
         # Without the source the error says how to get one.
         shutil.rmtree(source)
         failing = "\ntry:\n    c.find()\nexcept p.CommandLineError as error:\n    print(error)"
-        self.assertIn("placewright-cli is missing", self.run_python(python, "-c", code.format(failing), PATH=empty))
+        text = self.run_python(python, "-c", code.format(failing), PATH=empty)
+        self.assertIn("placewright-cli is missing", text)

@@ -71,6 +71,11 @@ class ShapesOnly(TestCase):
 
         self.assertEqual(self.types(self.export(Refusing(), torch.randn(4, 8)))["first/linear"], "float32")
 
+    def test_autocast_on_the_meta_device(self) -> None:
+        with self.assertWarnsRegex(UserWarning, 'meta device.*from "first/linear" on.*--precision amp-fp16'):
+            types = self.types(self.export(Mixed().to("meta"), torch.randn(4, 8)))
+        self.assertEqual(types["first/linear"], "float32")
+
     def test_models_without_numbers(self) -> None:
         with torch.no_grad():
             empty = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).to("meta")
