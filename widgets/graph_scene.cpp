@@ -23,6 +23,10 @@ namespace placewright {
 namespace {
 
 constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
+// Of many equal blocks the width tells nothing; narrow ones can be read where the whole graph is in view.
+// Only a name makes them wider.
+constexpr double kWidestBlock = 72, kWidestNameOfBlock = 104;
+constexpr std::size_t kManyBlocks = 40;
 // A table of steps has many narrow columns and few rows, which therefore are high.
 constexpr double kNarrowestStep = 28, kWidestStep = 40, kWidestBesideSteps = 110, kStepHeight = 44;
 constexpr std::size_t kFewestSteps = 4;  ///< in a table of steps
@@ -159,6 +163,16 @@ void addNodes(const Problem& problem, GraphScene& scene) {
     }
 }
 
+/// Whether most nodes are closed modules with the same content, and there are many of them.
+bool isChainOfBlocks(const GraphScene& scene) {
+    std::map<std::uint32_t, std::size_t> count;
+    std::size_t most = 0;
+    for (const GraphScene::Node& node : scene.nodes) {
+        if (node.isModule()) most = std::max(most, ++count[node.content]);
+    }
+    return most >= kManyBlocks && 2 * most > scene.nodes.size();
+}
+
 void sizeNodes(GraphScene& scene, const Steps& steps) {
     std::vector<double> seconds(scene.nodes.size());
     for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -166,15 +180,18 @@ void sizeNodes(GraphScene& scene, const Steps& steps) {
     }
     const double longest =
         std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
+    const bool isChain = steps.empty() && isChainOfBlocks(scene);
+    const double widestNode = !steps.empty() ? kWidestBesideSteps
+                              : isChain      ? kWidestNameOfBlock
+                                             : kWidestNode;
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
         // The many columns of a table stay narrow.
         const bool isStep = !steps.empty() && steps.whole[i];
-        const double narrowest = isStep ? kNarrowestStep : kNarrowestNode, widest = isStep ? kWidestStep
-                                                                                    : steps.empty()
-                                                                                        ? kWidestNode
-                                                                                        : kWidestBesideSteps;
+        const double narrowest = isStep ? kNarrowestStep : kNarrowestNode;
+        const double widest = isStep ? kWidestStep : widestNode;
         // The square root keeps small differences visible beside an op that takes most of the step.
-        const double byTime = narrowest + (widest - narrowest) * std::sqrt(seconds[i] / longest);
+        const double byTime =
+            narrowest + ((isChain ? kWidestBlock : widest) - narrowest) * std::sqrt(seconds[i] / longest);
         const double byText =
             kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
         scene.nodes[i].rect =

@@ -18,6 +18,7 @@
 #include "core/io/shipped.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/option_json.hpp"
+#include "core/job/language_figures.hpp"
 
 namespace placewright {
 namespace {
@@ -89,7 +90,7 @@ int list_networks(bool json) {
         const GraphTotals sums = totals(graph);
         const NetworkInfo* info = find_network(shipped.name);
         const std::string title(info != nullptr ? info->title : std::string_view(graph.name()));
-        const std::int64_t parameters = sums.parameter_bytes / 4;
+        const auto parameters = static_cast<std::int64_t>(parameter_count(graph));
         list.push_back({{"name", shipped.name},
                         {"title", title},
                         {"ops", sums.ops},

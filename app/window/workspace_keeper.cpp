@@ -431,7 +431,10 @@ void WorkspaceKeeper::watch() {
     m_offers->withdraw(QStringLiteral("reload"));
     if (!m_document->isOpen()) return;
     for (const QString& file : {toQString(m_document->networkPath().string()), m_document->machineFile()}) {
-        if (QFileInfo(file).isFile()) m_watcher.addPath(file);
+        // Of the folder of a language model the file that says what it is.
+        const QString read =
+            QFileInfo(file).isDir() ? QDir(file).filePath(QStringLiteral("config.json")) : file;
+        if (QFileInfo(read).isFile()) m_watcher.addPath(read);
     }
 }
 

@@ -86,6 +86,8 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
         job.batch_is_open = network.batch_is_open;
         job.fixed_batch = std::move(network.fixed_batch);
         job.estimated = std::move(network.estimated);
+        job.notes = std::move(network.notes);
+        job.language = network.language;
         return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());

@@ -60,6 +60,8 @@ struct Job {
     bool batch_is_open = false;                      ///< the network can be read with any batch size
     std::string fixed_batch{};                       ///< why not, as far as that is known
     std::vector<NetworkFile::Estimated> estimated{};
+    std::vector<std::string> notes{};           ///< what the reader left out or assumed, one sentence each
+    std::optional<LanguageOptions> language{};  ///< with which a language model was read
 };
 
 /// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.
