@@ -23,9 +23,9 @@ namespace placewright {
 namespace {
 
 constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
-// Of many equal blocks the width tells nothing; narrow ones can be read where the whole graph is in view.
-// Only a name makes them wider.
-constexpr double kWidestBlock = 72, kWidestNameOfBlock = 104;
+// Of many equal blocks the width would tell nothing: all nodes are as wide as the names of the blocks need,
+// so that these can be read where the whole graph is in view.
+constexpr double kWidestBlock = 104;
 constexpr std::size_t kManyBlocks = 40;
 // A table of steps has many narrow columns and few rows, which therefore are high.
 constexpr double kNarrowestStep = 28, kWidestStep = 40, kWidestBesideSteps = 110, kStepHeight = 44;
@@ -163,14 +163,25 @@ void addNodes(const Problem& problem, GraphScene& scene) {
     }
 }
 
-/// Whether most nodes are closed modules with the same content, and there are many of them.
-bool isChainOfBlocks(const GraphScene& scene) {
-    std::map<std::uint32_t, std::size_t> count;
-    std::size_t most = 0;
+double widthOfText(const QString& text) {
+    return kLabelMargin + kCharacterWidth * static_cast<double>(text.size());
+}
+
+/// The width of all nodes if most of them are closed modules with the same content, and there are many of
+/// them.
+std::optional<double> widthOfBlocks(const GraphScene& scene) {
+    std::map<std::uint32_t, std::pair<std::size_t, double>> found;  // [content]: number, width
     for (const GraphScene::Node& node : scene.nodes) {
-        if (node.isModule()) most = std::max(most, ++count[node.content]);
+        if (!node.isModule()) continue;
+        auto& [count, width] = found[node.content];
+        ++count;
+        width = std::max(width, widthOfText(node.label));
     }
-    return most >= kManyBlocks && 2 * most > scene.nodes.size();
+    for (const auto& [content, blocks] : found) {
+        if (blocks.first >= kManyBlocks && 2 * blocks.first > scene.nodes.size())
+            return std::clamp(blocks.second, kNarrowestNode, kWidestBlock);
+    }
+    return {};
 }
 
 void sizeNodes(GraphScene& scene, const Steps& steps) {
@@ -180,20 +191,20 @@ void sizeNodes(GraphScene& scene, const Steps& steps) {
     }
     const double longest =
         std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
-    const bool isChain = steps.empty() && isChainOfBlocks(scene);
-    const double widestNode = !steps.empty() ? kWidestBesideSteps
-                              : isChain      ? kWidestNameOfBlock
-                                             : kWidestNode;
+    if (const auto width = widthOfBlocks(scene); width && steps.empty()) {
+        for (GraphScene::Node& node : scene.nodes) node.rect = QRectF(0, 0, *width, kNodeHeight);
+        return;
+    }
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
         // The many columns of a table stay narrow.
         const bool isStep = !steps.empty() && steps.whole[i];
-        const double narrowest = isStep ? kNarrowestStep : kNarrowestNode;
-        const double widest = isStep ? kWidestStep : widestNode;
+        const double narrowest = isStep ? kNarrowestStep : kNarrowestNode, widest = isStep ? kWidestStep
+                                                                                    : steps.empty()
+                                                                                        ? kWidestNode
+                                                                                        : kWidestBesideSteps;
         // The square root keeps small differences visible beside an op that takes most of the step.
-        const double byTime =
-            narrowest + ((isChain ? kWidestBlock : widest) - narrowest) * std::sqrt(seconds[i] / longest);
-        const double byText =
-            kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
+        const double byTime = narrowest + (widest - narrowest) * std::sqrt(seconds[i] / longest);
+        const double byText = widthOfText(scene.nodes[i].label);
         scene.nodes[i].rect =
             QRectF(0, 0, std::clamp(isStep ? byTime : std::max(byTime, byText), narrowest, widest),
                    steps.empty() ? kNodeHeight : kStepHeight);

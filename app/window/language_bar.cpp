@@ -80,6 +80,14 @@ void LanguageBar::makeControls() {
     m_batch = number(kMostBatch);
     add(tr("Ba&tch"), m_batch, "languageBatch", tr("Sequences that a step works on at a time"));
 
+    m_weights = new QComboBox;
+    m_weights->addItem(tr("As stored"), kAsStored);
+    for (const std::string_view type : weight_types())
+        m_weights->addItem(toQString(type), static_cast<int>(*weight_type_from(type)));
+    connect(m_weights, &QComboBox::activated, this, &LanguageBar::apply);
+    add(tr("&Weights"), m_weights, "weightType",
+        tr("Number format of the weights; fp8, int8 and int4 are those of the linear layers alone"));
+
     m_context = number(static_cast<int>(kMostSequence));
     m_context->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     connect(m_context, &QSpinBox::valueChanged, this, [this](int tokens) {
@@ -91,7 +99,8 @@ void LanguageBar::makeControls() {
         tr("Tokens of a sequence: of the prompt, or in the cache while tokens are written"));
     m_slider->setObjectName(QStringLiteral("contextSlider"));
     m_slider->setAccessibleName(tr("Context"));
-    m_slider->setFixedWidth(kSliderWidth);
+    m_slider->setMaximumWidth(kSliderWidth);
+    m_slider->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_slider->setToolTip(tr("Tokens of a sequence; the marked part does not fit the memory"));
     connect(m_slider, &QSlider::valueChanged, this, &LanguageBar::followSlider);
     connect(m_slider, &QSlider::sliderReleased, this, &LanguageBar::apply);
@@ -103,14 +112,6 @@ void LanguageBar::makeControls() {
         if (longest && longest->tokens > 0) m_context->setValue(static_cast<int>(longest->tokens));
     });
     addWidget(m_longest);
-
-    m_weights = new QComboBox;
-    m_weights->addItem(tr("As stored"), kAsStored);
-    for (const std::string_view type : weight_types())
-        m_weights->addItem(toQString(type), static_cast<int>(*weight_type_from(type)));
-    connect(m_weights, &QComboBox::activated, this, &LanguageBar::apply);
-    add(tr("&Weights"), m_weights, "weightType",
-        tr("Number format of the weights; fp8, int8 and int4 are those of the linear layers alone"));
 }
 
 void LanguageBar::setVisible(bool) {
@@ -138,10 +139,9 @@ void LanguageBar::showLongest() {
     const auto& longest = m_document->longestContext();
     const bool known = longest.has_value() && m_document->isOpen();
     m_slider->setLongest(known ? std::optional(longest->tokens) : std::nullopt);
-    // Keeps its room while the next answer is computed.
     m_longest->setEnabled(known && longest->tokens > 0);
-    if (!known) return;
-    m_longest->setText(longestContextText(*longest, *m_document->problem()->machine));
+    m_longest->setText(known ? longestContextText(*longest, *m_document->problem()->machine)
+                             : tr("fits up to …"));
     m_longest->setToolTip(
         tr("The longest context with which the placement on screen fits the memory, and the device that is "
            "full then; click to take it"));

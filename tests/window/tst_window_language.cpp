@@ -15,6 +15,7 @@
 #include <QToolTip>
 
 #include "app/window/context_slider.hpp"
+#include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/language_text.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/settings.hpp"
@@ -61,12 +62,12 @@ void choose(QComboBox* box, const QString& text) {
     QCOMPARE(box->currentText(), text);
 }
 
-/// Types a number and leaves with Return.
-void type(QSpinBox* box, int number) {
+/// Types a number and leaves with this key.
+void type(QSpinBox* box, int number, Qt::Key leave = Qt::Key_Return) {
     box->setFocus();
     box->selectAll();
     QTest::keyClicks(box, QString::number(number));
-    QTest::keyClick(box, Qt::Key_Return);
+    QTest::keyClick(box, leave);
 }
 
 }  // namespace
@@ -358,6 +359,31 @@ private Q_SLOTS:
         QVERIFY(!statusText(shown, "Step time").contains("token"));
     }
 
+    void aPipelineOfPromptsCountsItsSteadyState() {
+        Shown shown;
+        QVERIFY(shown.open(model("llama"), kMachine));
+        OpList half;
+        for (OpId op = 0; op < shown.document.problem()->ops / 2; ++op) half.push_back(op);
+        shown.document.moveOps(half, shown.deviceOf("lm_head") == 1 ? 2 : 1);
+        choose(Bar(shown).phase, "Prefill");
+        QVERIFY(shown.waitUntilIdle());
+        const double alone_s = shown.stepTime();
+        auto* dialog = openSimulation(shown);
+        auto* batches = dialog->findChild<QSpinBox*>(QStringLiteral("batches"));
+        auto* inFlight = dialog->findChild<QSpinBox*>(QStringLiteral("inFlight"));
+        QVERIFY(batches && inFlight);
+        type(batches, 12, Qt::Key_Tab);
+        type(inFlight, 4, Qt::Key_Tab);
+        test::leave(shown, dialog, true);
+        const Outcome& outcome = shown.document.timeline()->outcome;
+        QVERIFY(outcome.steady_step_time_s);
+        // Both stages work at the same time.
+        QVERIFY(*outcome.steady_step_time_s < 0.8 * alone_s);
+        const QString status = statusText(shown, "Step time");
+        QVERIFY2(status.contains(tokenRateText(4096 / *outcome.steady_step_time_s)), qPrintable(status));
+        QVERIFY2(!status.contains("first token"), qPrintable(status));
+    }
+
     void devicesSayWhatFillsThem() {
         Shown shown;
         QVERIFY(shown.open("alexnet", kMachine));
@@ -452,6 +478,8 @@ private Q_SLOTS:
         std::size_t blocks = 0;
         for (const auto& node : scene->nodes) blocks += node.isModule() && node.label.startsWith("layers/");
         QCOMPARE(blocks, std::size_t{126});
+        // All are equally wide, so that they stand one below the other.
+        for (const auto& node : scene->nodes) QCOMPARE(node.rect.width(), scene->nodes.front().rect.width());
         const std::size_t before = scene->nodes.size();
         QVERIFY(before < 140);
         const GraphView* graph = shown.window.graphView();
