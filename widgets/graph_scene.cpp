@@ -26,7 +26,7 @@ constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
 // Of many equal blocks the width would tell nothing: all nodes are as wide as the names of the blocks need,
 // so that these can be read where the whole graph is in view.
 constexpr double kWidestBlock = 104;
-constexpr std::size_t kManyBlocks = 40;
+constexpr std::size_t kManyBlocks = 24;
 // A table of steps has many narrow columns and few rows, which therefore are high.
 constexpr double kNarrowestStep = 28, kWidestStep = 40, kWidestBesideSteps = 110, kStepHeight = 44;
 constexpr std::size_t kFewestSteps = 4;  ///< in a table of steps
@@ -167,7 +167,7 @@ double widthOfText(const QString& text) {
     return kLabelMargin + kCharacterWidth * static_cast<double>(text.size());
 }
 
-/// The width of all nodes if most of them are closed modules with the same content, and there are many of
+/// The width of all nodes if nearly all are closed modules with the same content, and there are many of
 /// them.
 std::optional<double> widthOfBlocks(const GraphScene& scene) {
     std::map<std::uint32_t, std::pair<std::size_t, double>> found;  // [content]: number, width
@@ -178,7 +178,7 @@ std::optional<double> widthOfBlocks(const GraphScene& scene) {
         width = std::max(width, widthOfText(node.label));
     }
     for (const auto& [content, blocks] : found) {
-        if (blocks.first >= kManyBlocks && 2 * blocks.first > scene.nodes.size())
+        if (blocks.first >= kManyBlocks && 4 * blocks.first > 3 * scene.nodes.size())
             return std::clamp(blocks.second, kNarrowestNode, kWidestBlock);
     }
     return {};

@@ -30,7 +30,7 @@ const QStringList& sections() {
     static const QStringList all{
         QCoreApplication::translate("StartPage", "Images: convolutional networks"),
         QCoreApplication::translate("StartPage", "Language: transformers"),
-        QCoreApplication::translate("StartPage", "Language models: one token with a full cache"),
+        QCoreApplication::translate("StartPage", "Language models: a token at a time"),
         QCoreApplication::translate("StartPage", "Language: recurrent networks, unrolled"),
         {}};
     return all;
@@ -149,7 +149,7 @@ Gallery::Content Gallery::readAll(const std::stop_token& stop) {
                                            .arg(countText(parameter_count(graph)));
             entry.detail =
                 figures + (file.language
-                               ? QCoreApplication::translate("StartPage", "%1 · %2 of context")
+                               ? QCoreApplication::translate("StartPage", "%1 · context %2")
                                      .arg(parameters,
                                           countText(static_cast<double>(file.language->sequence.value_or(0))))
                                : QCoreApplication::translate("StartPage", "%1 · batch %2")

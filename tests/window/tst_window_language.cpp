@@ -6,6 +6,7 @@
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QDir>
+#include <QFileDialog>
 #include <QHelpEvent>
 #include <QSpinBox>
 #include <QStatusBar>
@@ -126,6 +127,20 @@ private Q_SLOTS:
         QVERIFY2(shown.message().isEmpty(), qPrintable(shown.message()));
         // The next folder is looked for beside this one.
         QCOMPARE(settings::openFolder.get(), QFileInfo(folder).absolutePath());
+    }
+
+    void theOpenDialogShowsFilesOfLanguageModels() {
+        const QString file = model("llama") + QStringLiteral("/config.json");
+        Shown shown;
+        QStringList filters;
+        giveFile(file, [&] {
+            filters = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())->nameFilters();
+        });
+        QTest::keyClick(&shown.window, Qt::Key_O, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), file);
+        QVERIFY(Bar(shown).bar->isVisible());
+        for (const char* ending : {"*.json", "*.gguf"}) QVERIFY2(filters.front().contains(ending), ending);
     }
 
     void foldersAndTheirFilesAreDroppedAndRemembered() {
