@@ -12,13 +12,13 @@
 #include "core/base/exit_status.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
+#include "core/graph/parameter_count.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/shipped.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/option_json.hpp"
-#include "core/job/language_figures.hpp"
 
 namespace placewright {
 namespace {

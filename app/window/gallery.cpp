@@ -13,9 +13,9 @@
 
 #include "app/window/settings.hpp"
 #include "core/graph/networks.hpp"
+#include "core/graph/parameter_count.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
-#include "core/job/language_figures.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 

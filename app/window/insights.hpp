@@ -16,7 +16,7 @@
 #include "app/window/run_list.hpp"
 #include "app/window/scenario.hpp"
 #include "app/window/simulated.hpp"
-#include "core/job/language_figures.hpp"
+#include "core/job/longest_context.hpp"
 #include "core/job/remedies.hpp"
 #include "core/search/single_moves.hpp"
 #include "widgets/drop_preview.hpp"

@@ -164,9 +164,7 @@ void LanguageBar::apply() {
     };
     take(reading.batch, m_batch->value(), m_document->problem()->network->batch());
     take(reading.language.sequence, m_context->value(), now.sequence.value_or(1));
-    const auto phase = static_cast<LanguagePhase>(m_phase->currentData().toInt());
-    if (phase != now.phase || reading.language.phase != m_document->options().reading.language.phase)
-        reading.language.phase = phase;
+    reading.language.phase = static_cast<LanguagePhase>(m_phase->currentData().toInt());
     const int weights = m_weights->currentData().toInt();
     reading.language.weights =
         weights == kAsStored ? std::nullopt : std::optional(static_cast<WeightType>(weights));

@@ -8,7 +8,7 @@
 #include <QStringList>
 
 #include "core/io/networks/network_file.hpp"
-#include "core/job/language_figures.hpp"
+#include "core/job/longest_context.hpp"
 
 namespace placewright {
 

@@ -18,6 +18,7 @@
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "core/job/remedies.hpp"
+#include "core/job/token_rate.hpp"
 #include "core/sim/cpu_load.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/job/language_figures.hpp"
+#include "core/job/longest_context.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -72,26 +72,6 @@ std::int64_t between(const Length& fits, const Length& fails) {
 }
 
 }  // namespace
-
-double parameter_count(const Graph& graph) {
-    double count = 0;
-    for (const Op& op : graph.ops())
-        count += static_cast<double>(op.parameter_bytes) /
-                 static_cast<double>(bytes_per_element(parameter_type(op)));
-    return count;
-}
-
-double tokens_of_step(const LanguageOptions& language, std::int64_t batch) {
-    const auto sequences = static_cast<double>(batch);
-    return language.phase == LanguagePhase::decode
-               ? sequences
-               : sequences * static_cast<double>(language.sequence.value_or(1));
-}
-
-double tokens_per_s(const LanguageOptions& language, std::int64_t batch, const Outcome& outcome) {
-    const double step_s = outcome.steady_step_time_s.value_or(outcome.step_time_s);
-    return step_s > 0 ? tokens_of_step(language, batch) / step_s : 0;
-}
 
 std::optional<LongestContext> longest_context(const Job& job, const JobOptions& options,
                                               std::span<const DeviceId> placement, const Path& network,

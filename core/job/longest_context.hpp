@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one asks of a placed language model: parameters, tokens a second and the longest context.
+// The longest context with which a placed language model fits.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,6 @@
 #include "core/job/job.hpp"
 
 namespace placewright {
-
-/// As many parameters as the bytes of the ops hold in their types. Weights below 8 bits count as fewer.
-double parameter_count(const Graph& graph);
-
-/// Tokens of one step: in decode one of each sequence of the batch, else `sequence` of each.
-double tokens_of_step(const LanguageOptions& language, std::int64_t batch);
-
-/// Tokens a second, in the steady state of a pipeline if there is one; 0 if the step takes no time.
-double tokens_per_s(const LanguageOptions& language, std::int64_t batch, const Outcome& outcome);
 
 /// How long a sequence may be.
 struct LongestContext {

@@ -8,9 +8,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/graph/parameter_count.hpp"
 #include "core/io/shipped.hpp"
-#include "core/job/language_figures.hpp"
+#include "core/job/longest_context.hpp"
 #include "core/job/option_values.hpp"
+#include "core/job/token_rate.hpp"
 #include "core/sim/device_contents.hpp"
 
 using namespace placewright;
@@ -42,7 +44,7 @@ bool fits(const std::string& model, const JobOptions& options, const Placement& 
 
 }  // namespace
 
-class TestLanguageFigures : public QObject {
+class TestLanguageChoices : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
@@ -185,5 +187,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestLanguageFigures)
-#include "tst_language_figures.moc"
+QTEST_GUILESS_MAIN(TestLanguageChoices)
+#include "tst_language_choices.moc"
