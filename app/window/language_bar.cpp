@@ -40,10 +40,10 @@ LanguageBar::LanguageBar(QMainWindow* window, Document* document)
     m_wait.setSingleShot(true);
     m_wait.setInterval(kWaitMs);
     connect(&m_wait, &QTimer::timeout, this, &LanguageBar::apply);
-    connect(document, &Document::problemChanged, this, &LanguageBar::show);
-    connect(document, &Document::machineChanged, this, &LanguageBar::show);
+    connect(document, &Document::problemChanged, this, &LanguageBar::showJob);
+    connect(document, &Document::machineChanged, this, &LanguageBar::showJob);
     connect(document, &Document::longestContextChanged, this, &LanguageBar::showLongest);
-    show();
+    showJob();
 }
 
 void LanguageBar::makeControls() {
@@ -118,7 +118,7 @@ void LanguageBar::setVisible(bool) {
     QToolBar::setVisible(m_isWanted);
 }
 
-void LanguageBar::show() {
+void LanguageBar::showJob() {
     const bool open = m_document->isOpen() && m_document->job().language;
     if (std::exchange(m_isWanted, open) != open || isVisibleTo(m_window) != open) setVisible(open);
     if (open && !m_window->toolBarBreak(this)) m_window->insertToolBarBreak(this);
@@ -139,7 +139,7 @@ void LanguageBar::showLongest() {
     const auto& longest = m_document->longestContext();
     const bool known = longest.has_value() && m_document->isOpen();
     m_slider->setLongest(known ? std::optional(longest->tokens) : std::nullopt);
-    m_longest->setEnabled(known && longest->tokens > 0);
+    m_longest->setEnabled(known && longest->device && longest->tokens > 0);
     m_longest->setText(known ? longestContextText(*longest, *m_document->problem()->machine)
                              : tr("fits up to …"));
     m_longest->setToolTip(

@@ -28,7 +28,7 @@ public:
 private:
     void makeControls();
     /// Puts the values of the open job into the controls.
-    void show();
+    void showJob();
     void showLongest();
     /// Takes the slider's length into the field beside it.
     void followSlider();

@@ -441,10 +441,14 @@ void WorkspaceKeeper::watch() {
 void WorkspaceKeeper::offerReload(const QString& file) {
     if (!QFileInfo::exists(file)) return;
     m_watcher.addPath(file);  // a file that was replaced is no longer watched
-    m_offers->offer(
-        QStringLiteral("reload"),
-        tr("%1 has changed on disk. Reload it? The placement stays.").arg(QFileInfo(file).fileName()),
-        {{tr("Reload"), [this] { m_document->reload(); }}, {tr("Ignore"), {}}});
+    // Every language model has a file of the same name.
+    const QFileInfo info(file);
+    const QString name = info.fileName() == QLatin1String("config.json")
+                             ? info.dir().dirName() + QLatin1Char('/') + info.fileName()
+                             : info.fileName();
+    m_offers->offer(QStringLiteral("reload"),
+                    tr("%1 has changed on disk. Reload it? The placement stays.").arg(name),
+                    {{tr("Reload"), [this] { m_document->reload(); }}, {tr("Ignore"), {}}});
 }
 
 }  // namespace placewright

@@ -18,7 +18,7 @@
 #include "app/window/context_slider.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/language_text.hpp"
-#include "app/window/panels.hpp"
+#include "app/window/offer_bar.hpp"
 #include "app/window/settings.hpp"
 #include "app/window/workspace_keeper.hpp"
 #include "core/io/shipped.hpp"
@@ -202,7 +202,8 @@ private Q_SLOTS:
         shown.document.moveOps({op}, 2);
         QVERIFY(shown.waitUntilIdle());
         model("llama", 8);
-        QTRY_VERIFY(shown.window.findChild<QToolButton*>() != nullptr);
+        QTRY_VERIFY2(shown.window.offerBar()->text("reload").contains("llama/config.json has changed"),
+                     qPrintable(shown.window.offerBar()->text("reload")));
         QTest::keyClick(&shown.window, Qt::Key_R, Qt::ControlModifier);
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(shown.document.problem()->ops > ops);
