@@ -49,6 +49,7 @@ picture side-by-side "${auto[@]}" --command "View ▸ Pin placement as A" --comm
     --command "View ▸ A beside the screen" --picture-of front
 picture compare "${job[@]}" --command "Run ▸ Compare algorithms…" --picture-of front
 picture simulation "${job[@]}" --command "Run ▸ Simulation…" --picture-of front
+picture language llama-3-70b --machine 8x-a100-nvlink --optimize auto --evaluations 5000 --seed 1 --size 1200x780
 picture export "${auto[@]}" --command "File ▸ Export ▸ Placement for training…" --picture-of front
 
 # The README's is twice as sharp, and holds no help.

@@ -60,6 +60,7 @@ void DevicePanel::setMachine(std::shared_ptr<const Machine> machine, std::vector
     m_machine = std::move(machine);
     m_limits_bytes = std::move(limits_bytes);
     m_outcome.reset();
+    m_contents.clear();
     m_why.reset();
     m_opsOf.clear();
     m_previews.clear();
@@ -79,6 +80,14 @@ void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_
     m_why.reset();
     listChannels();
     setCurrent(m_current);
+    update();
+}
+
+void DevicePanel::setContents(std::vector<DeviceContents> contents) {
+    if (m_contents == contents) return;
+    const bool grows = m_contents.empty() != contents.empty();
+    m_contents = std::move(contents);
+    if (grows) updateGeometry();
     update();
 }
 
@@ -122,7 +131,8 @@ void DevicePanel::scrollAtEdge(QPoint global) {
 
 int DevicePanel::deviceRowHeight() const {
     if (m_compact) return QFontMetrics(font()).height() + 6;
-    return std::max(40, 2 * QFontMetrics(font()).height() + kMeter + 17);
+    const int line = QFontMetrics(font()).height();
+    return std::max(40, 2 * line + kMeter + 17) + (m_contents.empty() ? 0 : line + 4);
 }
 
 int DevicePanel::namesLeft() const {
@@ -168,6 +178,17 @@ void DevicePanel::showIdle(bool show) {
 QString DevicePanel::idleText() const {
     const std::size_t idle = m_channels.size() - m_busyChannels;
     return idle == 1 ? tr("1 idle channel") : tr("%1 idle channels").arg(idle);
+}
+
+QString DevicePanel::freeText(DeviceId device) const {
+    const double free_bytes = m_limits_bytes[device] - m_held_bytes[device];
+    return free_bytes < 0 ? tr("%1 over").arg(bytesText(-free_bytes))
+                          : tr("%1 free").arg(bytesText(free_bytes));
+}
+
+QString DevicePanel::contentsText(DeviceId device) const {
+    return tr("weights %1 · cache %2")
+        .arg(bytesText(m_contents[device].weight_bytes), bytesText(m_contents[device].cache_bytes));
 }
 
 QRectF DevicePanel::channelRow(std::size_t row) const {
@@ -348,6 +369,24 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
           : m_outcome ? text
                       : muted);
 
+    // Third line: what is left, and what fills the rest.
+    if (m_outcome && device < m_contents.size()) {
+        const QRect third(first, second + line + kMeter + 6, right - first, line);
+        painter.setPen(over ? warningColor(palette()) : text);
+        painter.drawText(third, Qt::AlignVCenter | Qt::AlignLeft, freeText(device));
+        const int room = third.width() - metrics.horizontalAdvance(freeText(device)) - 10;
+        const QString weights = bytesText(m_contents[device].weight_bytes),
+                      cache = bytesText(m_contents[device].cache_bytes);
+        QString contents = contentsText(device);
+        for (const QString& shorter :
+             {tr("%1 + %2 cache").arg(weights, cache), tr("%1 + %2").arg(weights, cache)}) {
+            if (metrics.horizontalAdvance(contents) > room) contents = shorter;
+        }
+        painter.setPen(muted);
+        painter.drawText(third, Qt::AlignVCenter | Qt::AlignRight,
+                         metrics.elidedText(contents, Qt::ElideRight, room));
+    }
+
     if (hasFocus() && m_current == device) {
         painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
         painter.setBrush(Qt::NoBrush);
@@ -500,6 +539,8 @@ QString DevicePanel::toolTipAt(QPoint position) const {
             lines << tr("Peak memory %1, of which %2 during the whole step")
                          .arg(bytesText(m_outcome->peak_bytes[*device]),
                               bytesText(m_outcome->resident_bytes[*device]));
+            if (*device < m_contents.size())
+                lines << tr("%1: %2").arg(freeText(*device), contentsText(*device));
             if (m_why) lines << peakText(*m_why, *device, false);
         }
         lines << (*device < 9

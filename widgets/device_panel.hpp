@@ -7,6 +7,7 @@
 
 #include <QRectF>
 
+#include "core/sim/device_contents.hpp"
 #include "core/sim/simulator.hpp"
 #include "widgets/drop_preview.hpp"
 #include "widgets/op_view.hpp"
@@ -33,6 +34,8 @@ public:
     /// forward ops there.
     void setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes,
                     std::vector<OpList> opsOf);
+    /// Shows on a line of its own what fills each device: `contents[device]`; empty: no such line.
+    void setContents(std::vector<DeviceContents> contents);
     /// Explains the memory peaks in the tooltips of devices; null if not known.
     void setWhy(std::shared_ptr<const TimelineWhy> why) { m_why = std::move(why); }
     /// Shows what a drop on each device would give and marks the device under the pointer, `target`.
@@ -72,6 +75,10 @@ private:
     void showIdle(bool show);
     QRectF channelRow(std::size_t row) const;
     QString idleText() const;
+    /// "3.10 GB free", or "1.20 GB too much".
+    QString freeText(DeviceId device) const;
+    /// "weights 35.2 GB · cache 1.34 GB".
+    QString contentsText(DeviceId device) const;
     std::optional<DeviceId> deviceIn(QPoint position) const;
     std::optional<ChannelId> channelIn(QPoint position) const;
     OpList opsOn(DeviceId device) const;
@@ -95,6 +102,7 @@ private:
     std::optional<Outcome> m_outcome;              ///< of m_machine
     std::vector<double> m_active_s, m_held_bytes;  ///< of m_outcome
     std::vector<OpList> m_opsOf;
+    std::vector<DeviceContents> m_contents;    ///< of m_outcome; empty: not shown
     std::shared_ptr<const TimelineWhy> m_why;  ///< of m_outcome
     std::vector<ChannelId> m_channels;         ///< in order of the rows: busy channels, then idle ones
     std::size_t m_busyChannels = 0;

@@ -23,6 +23,10 @@ namespace placewright {
 namespace {
 
 constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
+// Of many equal blocks the width would tell nothing: all nodes are as wide as the names of the blocks need,
+// so that these can be read where the whole graph is in view.
+constexpr double kWidestBlock = 104;
+constexpr std::size_t kManyBlocks = 24;
 // A table of steps has many narrow columns and few rows, which therefore are high.
 constexpr double kNarrowestStep = 28, kWidestStep = 40, kWidestBesideSteps = 110, kStepHeight = 44;
 constexpr std::size_t kFewestSteps = 4;  ///< in a table of steps
@@ -159,6 +163,27 @@ void addNodes(const Problem& problem, GraphScene& scene) {
     }
 }
 
+double widthOfText(const QString& text) {
+    return kLabelMargin + kCharacterWidth * static_cast<double>(text.size());
+}
+
+/// The width of all nodes if nearly all are closed modules with the same content, and there are many of
+/// them.
+std::optional<double> widthOfBlocks(const GraphScene& scene) {
+    std::map<std::uint32_t, std::pair<std::size_t, double>> found;  // [content]: number, width
+    for (const GraphScene::Node& node : scene.nodes) {
+        if (!node.isModule()) continue;
+        auto& [count, width] = found[node.content];
+        ++count;
+        width = std::max(width, widthOfText(node.label));
+    }
+    for (const auto& [content, blocks] : found) {
+        if (blocks.first >= kManyBlocks && 4 * blocks.first > 3 * scene.nodes.size())
+            return std::clamp(blocks.second, kNarrowestNode, kWidestBlock);
+    }
+    return {};
+}
+
 void sizeNodes(GraphScene& scene, const Steps& steps) {
     std::vector<double> seconds(scene.nodes.size());
     for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -166,6 +191,10 @@ void sizeNodes(GraphScene& scene, const Steps& steps) {
     }
     const double longest =
         std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
+    if (const auto width = widthOfBlocks(scene); width && steps.empty()) {
+        for (GraphScene::Node& node : scene.nodes) node.rect = QRectF(0, 0, *width, kNodeHeight);
+        return;
+    }
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
         // The many columns of a table stay narrow.
         const bool isStep = !steps.empty() && steps.whole[i];
@@ -175,8 +204,7 @@ void sizeNodes(GraphScene& scene, const Steps& steps) {
                                                                                         : kWidestBesideSteps;
         // The square root keeps small differences visible beside an op that takes most of the step.
         const double byTime = narrowest + (widest - narrowest) * std::sqrt(seconds[i] / longest);
-        const double byText =
-            kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
+        const double byText = widthOfText(scene.nodes[i].label);
         scene.nodes[i].rect =
             QRectF(0, 0, std::clamp(isStep ? byTime : std::max(byTime, byText), narrowest, widest),
                    steps.empty() ? kNodeHeight : kStepHeight);

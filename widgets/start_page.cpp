@@ -225,7 +225,9 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     auto* openRow = new QHBoxLayout;
     openRow->addWidget(open);
     openRow->addSpacing(kGap);
-    openRow->addWidget(makeLabel(tr("or drop a file anywhere in this window"), 1, false, m_content), 1);
+    openRow->addWidget(
+        makeLabel(tr("or drop a file or the folder of a language model in this window"), 1, false, m_content),
+        1);
 
     m_useComputer = new QPushButton(tr("Use this computer"), m_content);
     m_useComputer->setObjectName("useComputer");

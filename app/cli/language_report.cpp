@@ -13,7 +13,7 @@ namespace {
 
 std::string text_of(const PhaseFigures& figures) {
     const std::string tokens = std::to_string(figures.sequence) + " tokens";
-    const double rate = figures.tokens_per_s();
+    const double rate = figures.tokens_per_s;
     const std::string speed = (rate < 100 ? decimals("%.3g", rate) : format_count(rate)) + " tokens/s";
     const std::string more = figures.fits ? "" : ", does not fit the memory";
     const std::string prompts = figures.batch > 1 ? "prompts" : "prompt";
@@ -44,7 +44,7 @@ Json json_of(const PhaseFigures& figures) {
             {"batch", figures.batch},
             {"sequence", figures.sequence},
             {"step_time_s", figures.step_time_s},
-            {"tokens_per_s", figures.tokens_per_s()},
+            {"tokens_per_s", figures.tokens_per_s},
             {"cache_bytes", figures.cache_bytes},
             {"fits", figures.fits}};
 }

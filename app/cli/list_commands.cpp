@@ -12,6 +12,7 @@
 #include "core/base/exit_status.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
+#include "core/graph/parameter_count.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
@@ -89,7 +90,7 @@ int list_networks(bool json) {
         const GraphTotals sums = totals(graph);
         const NetworkInfo* info = find_network(shipped.name);
         const std::string title(info != nullptr ? info->title : std::string_view(graph.name()));
-        const std::int64_t parameters = sums.parameter_bytes / 4;
+        const auto parameters = static_cast<std::int64_t>(parameter_count(graph));
         list.push_back({{"name", shipped.name},
                         {"title", title},
                         {"ops", sums.ops},

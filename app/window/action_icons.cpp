@@ -15,6 +15,7 @@ struct IconOf {
 constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::newWindow, "app-window"},
     {ActionId::open, "folder-open"},
+    {ActionId::openModel, "folder"},
     {ActionId::reload, "refresh-cw"},
     {ActionId::save, "save"},
     {ActionId::startPage, "house"},

@@ -43,6 +43,7 @@ enum class MenuId {
 enum class ActionId {
     none,  ///< of a row that opens a menu
     open,
+    openModel,  ///< the folder of a language model
     newWindow,
     save,
     saveAs,

@@ -8,6 +8,7 @@
 #include <QUndoCommand>
 
 #include "app/window/constraint_edits.hpp"
+#include "app/window/language_text.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/job/untimed_ops.hpp"
@@ -150,6 +151,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
         if (!m_whyWaits) Q_EMIT whyChanged();
     });
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
+    connect(&m_insights, &Insights::longestContextChanged, this, &Document::longestContextChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
     connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);
     connect(&m_insights, &Insights::provingChanged, this, &Document::boundChanged);
@@ -253,6 +255,14 @@ void Document::setOptions(const JobOptions& options) {
 void Document::setConstraints(const Constraints& constraints) {
     JobOptions options = unfinished().options.value_or(this->options());
     options.problem.constraints = constraints;
+    setOptions(options);
+}
+
+void Document::setReading(const ReadOptions& reading) {
+    // Another network that is being opened has its own.
+    if (!isOpen() || !unfinished().file.isEmpty()) return;
+    JobOptions options = unfinished().options.value_or(this->options());
+    options.reading = reading;
     setOptions(options);
 }
 
@@ -387,6 +397,7 @@ void Document::adoptNetwork(const Reading& reading) {
                      .arg(opsText(next.problem->network->size()))
                      .arg(countText(static_cast<double>(next.problem->groups)));
     }
+    notes << readerNotes();
     notes << unmeasured();
     // The kinds follow on lines of their own, which the bar shows on demand.
     if (!next.estimated.empty())
@@ -426,13 +437,17 @@ void Document::adoptChange(const Reading& reading) {
                           : reading.scenario->machineFile != machineFile
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                           : constrains ? tr("Change constraints")
-                                       : tr("Change simulation");
+                          : reading.scenario->options.reading != options().reading && next.language
+                              ? languageChangeText(options().reading, reading.scenario->options.reading)
+                              : tr("Change simulation");
     if (reading.scenario->options.supplements != options().supplements) {
         for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
     }
     const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
+    const bool readAnew = reloaded || reading.scenario->options.reading != options().reading;
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    if (readAnew) notes << readerNotes();
     notes << unmeasured();
     if (left < rules && reading.scenario->machineFile != machineFile)
         notes << tr("%1 dropped; Ctrl+Z undoes this.")
@@ -474,6 +489,13 @@ void Document::reportLater(const QString& note) {
             if (!m_later.isEmpty()) report({m_later});
         },
         Qt::QueuedConnection);
+}
+
+/// What the reader of the network file left out or assumed.
+QStringList Document::readerNotes() const {
+    QStringList notes;
+    for (const std::string& note : job().notes) notes << QString::fromStdString(note);
+    return notes;
 }
 
 /// Returns which ops lack measured times although the cost model uses them; empty if none does, and for a
@@ -518,7 +540,10 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
                              before->options.problem.precision == options().problem.precision &&
                              drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
                              (edits || drawn->op_time_s == problem()->op_time_s);
-    if (!sameNetwork) m_closed.reset();
+    // A language model has the same modules in other phases and sizes.
+    const bool sameModules =
+        drawn != nullptr && before->job.language && job().language && before->networkFile == networkFile();
+    if (!sameNetwork && !sameModules) m_closed.reset();
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
     m_shown = 0;

@@ -78,6 +78,9 @@ public:
     }
     /// Options that make a placement fit that does not; null until they have been tried.
     const std::shared_ptr<const Remedies>& remedies() const { return m_insights.remedies(); }
+    /// The longest context with which the placement fits; nothing if it holds no language model, or until it
+    /// has been found.
+    const std::optional<LongestContext>& longestContext() const { return m_insights.longestContext(); }
     /// Explanation of the timeline (critical path, waits, peaks); null or that of an earlier timeline until
     /// it has been computed.
     const std::shared_ptr<const TimelineWhy>& why() const { return m_insights.why(); }
@@ -139,6 +142,11 @@ public:
     void setOptions(const JobOptions& options);
     /// Changes the rules that every placement obeys, as setOptions().
     void setConstraints(const Constraints& constraints);
+    /// Changes how the open network file is read: the batch size, and of a language model phase, context and
+    /// types. As setOptions(); the placement is kept by the names of the ops.
+    void setReading(const ReadOptions& reading);
+    /// That in use, or that of a change that is under way.
+    ReadOptions latestReading() const { return unfinished().options.value_or(options()).reading; }
     /// Repeats the request that rulesBroken() told of, without these rules; one undo step.
     void dropBrokenRules();
     bool hasBrokenRules() const { return m_withoutBroken.has_value(); }
@@ -320,6 +328,7 @@ Q_SIGNALS:
     void timelineChanged();
     void whyChanged();
     void remediesChanged();
+    void longestContextChanged();
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void measuredChanged();
@@ -374,6 +383,7 @@ private:
     /// messages before it.
     void reportLater(const QString& note);
     QString unmeasured() const;
+    QStringList readerNotes() const;
     /// Makes a scenario the open one, with this placement: cancels the runs and the work of the one before.
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
     void setScreen(const Screen& screen);

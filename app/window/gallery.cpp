@@ -8,10 +8,12 @@
 #include <utility>
 
 #include <QCoreApplication>
+#include <QDir>
 #include <QFileInfo>
 
 #include "app/window/settings.hpp"
 #include "core/graph/networks.hpp"
+#include "core/graph/parameter_count.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "widgets/quantities.hpp"
@@ -28,6 +30,7 @@ const QStringList& sections() {
     static const QStringList all{
         QCoreApplication::translate("StartPage", "Images: convolutional networks"),
         QCoreApplication::translate("StartPage", "Language: transformers"),
+        QCoreApplication::translate("StartPage", "Language models: a token at a time"),
         QCoreApplication::translate("StartPage", "Language: recurrent networks, unrolled"),
         {}};
     return all;
@@ -35,7 +38,7 @@ const QStringList& sections() {
 
 QString sectionOf(const Graph& graph) {
     for (const Op& op : graph.ops()) {
-        if (op.kind.find("lstm") != op.kind.npos || op.kind.find("gru") != op.kind.npos) return sections()[2];
+        if (op.kind.find("lstm") != op.kind.npos || op.kind.find("gru") != op.kind.npos) return sections()[3];
         if (op.kind.find("conv") != op.kind.npos) return sections()[0];
         if (op.kind.find("attention") != op.kind.npos || op.kind.find("layer_norm") != op.kind.npos)
             return sections()[1];
@@ -65,11 +68,19 @@ QString titleOf(const ShippedFile& network) {
     return info != nullptr ? toQString(info->title) : toQString(network.name);
 }
 
+QString nameOfFile(const QString& file) {
+    const QFileInfo info(file);
+    if (info.isDir()) return info.fileName();
+    const QString folder = info.dir().dirName();
+    return info.fileName() == QLatin1String("config.json") && !folder.isEmpty() ? folder
+                                                                                : info.completeBaseName();
+}
+
 std::vector<StartEntry> recentEntries() {
     std::vector<StartEntry> entries;
     for (const QString& file : settings::recentFiles.get()) {
         const QFileInfo info(file);
-        entries.push_back({info.completeBaseName(), info.absolutePath(), file, info.exists()});
+        entries.push_back({nameOfFile(file), info.absolutePath(), file, info.exists()});
     }
     return entries;
 }
@@ -129,14 +140,23 @@ Gallery::Content Gallery::readAll(const std::stop_token& stop) {
         if (stop.stop_requested()) return content;
         StartEntry entry{titleOf(shipped), {}, toQString(shipped.file.string()), true};
         try {
-            const Graph graph = read_network(shipped.file).graph;
+            const NetworkFile file = read_network(shipped.file);
+            const Graph& graph = file.graph;
             const GraphTotals sums = totals(graph);
-            entry.detail = QCoreApplication::translate("StartPage", "%1 · %2\n%3 parameters · batch %4")
-                               .arg(opsText(sums.ops), flopsText(sums.forward_flops),
-                                    countText(static_cast<double>(sums.parameter_bytes) / 4))
-                               .arg(graph.batch());
+            const QString figures =
+                QStringLiteral("%1 · %2\n").arg(opsText(sums.ops), flopsText(sums.forward_flops));
+            const QString parameters = QCoreApplication::translate("StartPage", "%1 parameters")
+                                           .arg(countText(parameter_count(graph)));
+            entry.detail =
+                figures + (file.language
+                               ? QCoreApplication::translate("StartPage", "%1 · context %2")
+                                     .arg(parameters,
+                                          countText(static_cast<double>(file.language->sequence.value_or(0))))
+                               : QCoreApplication::translate("StartPage", "%1 · batch %2")
+                                     .arg(parameters)
+                                     .arg(graph.batch()));
             entry.picture = makeStartPicture(graph);
-            entry.section = sectionOf(graph);
+            entry.section = file.language ? sections()[2] : sectionOf(graph);
         } catch (const std::exception& error) {
             entry.detail = toQString(error.what());
             entry.available = false;

@@ -17,6 +17,9 @@ namespace placewright {
 /// Returns the network's title, or its name if it has none.
 QString titleOf(const ShippedFile& network);
 
+/// The name of a file without its ending; of a language model that of its folder.
+QString nameOfFile(const QString& file);
+
 /// Returns the recent files, the latest first; those that no longer exist are not available.
 std::vector<StartEntry> recentEntries();
 

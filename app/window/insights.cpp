@@ -35,6 +35,7 @@ void Insights::setPlacement(Placement placement) {
     m_placement = std::move(placement);
     dropMoves();
     dropRemedies();
+    dropLongestContext();
 }
 
 void Insights::simulate() {
@@ -57,11 +58,12 @@ void Insights::catchUp() {
     prepareDrops();
     tryMoves();
     tryRemedies();
+    findLongestContext();
 }
 
 void Insights::cancel() {
     for (Background::Lane* lane : {&m_simulateLane, &m_whyLane, &m_movesLane, &m_prepareLane, &m_previewLane,
-                                   &m_boundLane, &m_remediesLane, &m_proofLane})
+                                   &m_boundLane, &m_remediesLane, &m_contextLane, &m_proofLane})
         lane->cancel();
 }
 
@@ -72,7 +74,7 @@ const std::shared_ptr<const TimelineData>& Insights::timeline() const {
 
 bool Insights::isBusy() const {
     return m_simulateLane.busy() || m_whyLane.busy() || m_movesLane.busy() || m_prepareLane.busy() ||
-           m_previewLane.busy() || m_boundLane.busy() || m_remediesLane.busy();
+           m_previewLane.busy() || m_boundLane.busy() || m_remediesLane.busy() || m_contextLane.busy();
 }
 
 /// Explains one timeline at a time: a search may produce them faster than they are explained.
@@ -121,6 +123,27 @@ void Insights::tryRemedies() {
         [this](Remedies remedies) {
             m_remedies = std::make_shared<const Remedies>(std::move(remedies));
             Q_EMIT remediesChanged();
+        },
+        [this](const QString& error) { Q_EMIT failed(error); });
+}
+
+void Insights::dropLongestContext() {
+    m_contextLane.cancel();
+    if (std::exchange(m_longest, std::nullopt)) Q_EMIT longestContextChanged();
+}
+
+void Insights::findLongestContext() {
+    if (!m_simulated || !job().language || m_longest || m_contextLane.busy() || m_simulateLane.busy() ||
+        m_runs.isSearching())
+        return;
+    m_background.run(
+        m_contextLane,
+        [scenario = m_scenario, placement = m_placement](const std::stop_token& stop) {
+            return longest_context(scenario->job, scenario->options, placement, scenario->networkPath, stop);
+        },
+        [this](std::optional<LongestContext> longest) {
+            m_longest = longest;
+            Q_EMIT longestContextChanged();
         },
         [this](const QString& error) { Q_EMIT failed(error); });
 }

@@ -16,6 +16,7 @@
 #include "app/window/run_list.hpp"
 #include "app/window/scenario.hpp"
 #include "app/window/simulated.hpp"
+#include "core/job/longest_context.hpp"
 #include "core/job/remedies.hpp"
 #include "core/search/single_moves.hpp"
 #include "widgets/drop_preview.hpp"
@@ -59,6 +60,9 @@ public:
     void setMovesWanted(bool wanted);
     /// Options that make the placement fit; null if it fits, or until they have been tried.
     const std::shared_ptr<const Remedies>& remedies() const { return m_remedies; }
+    /// The longest context with which the placement fits; nothing if it holds no language model, or until it
+    /// has been found.
+    const std::optional<LongestContext>& longestContext() const { return m_longest; }
     /// Whether any work is under way, except the proof of a tighter bound.
     bool isBusy() const;
 
@@ -79,6 +83,7 @@ Q_SIGNALS:
     void whyChanged();
     void movesChanged();
     void remediesChanged();
+    void longestContextChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void boundTightened();
     void provingChanged();
@@ -96,6 +101,9 @@ private:
     /// Looks for options that make a placement fit, if it does not and no search runs.
     void tryRemedies();
     void dropRemedies();
+    /// Looks for the longest context of a language model, if no search runs.
+    void findLongestContext();
+    void dropLongestContext();
     /// Returns the lowest value of the placements that are known to fit; infinity if there is none.
     double leastKnown_s() const;
     /// Searches for tighter bounds, unless a known placement reaches the bound.
@@ -112,6 +120,7 @@ private:
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;
     std::shared_ptr<const Remedies> m_remedies;
+    std::optional<LongestContext> m_longest;
     bool m_movesWanted = false;
     DropTrials m_trials;
     std::optional<Bound> m_bound;
@@ -120,7 +129,7 @@ private:
 
     Background& m_background;
     Background::Lane m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_boundLane,
-        m_remediesLane, m_proofLane;
+        m_remediesLane, m_contextLane, m_proofLane;
     Background m_prover{1};  ///< last: its destructor waits for the proof, which takes long and yields the
                              ///< cores to all other work
 };

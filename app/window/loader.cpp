@@ -63,6 +63,8 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
         machine = std::make_shared<const Machine>(find_machine(open.machineFile.toStdString()));
     std::shared_ptr<const Graph> graph = open.job.problem->network;
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
+    std::vector<std::string> notes = open.job.notes;
+    std::optional<LanguageOptions> language = open.job.language;
     // When only the machine changes, measured times stay those of the device models that they were taken on.
     if (request.reload || next.options.reading != open.options.reading ||
         next.options.supplements != open.options.supplements) {
@@ -76,6 +78,8 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
         }
         graph = std::make_shared<const Graph>(std::move(network.graph));
         estimated = std::move(network.estimated);
+        notes = std::move(network.notes);
+        language = network.language;
     }
     JobOptions used = next.options;
     if (open.job.own_machine) {
@@ -87,6 +91,8 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = std::move(estimated);
+    next.job.notes = std::move(notes);
+    next.job.language = language;
     complete(next);
     if (next.whatIf) {
         const Scenario& base = *open.whatIf->base;

@@ -20,6 +20,7 @@
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/help/help_window.hpp"
+#include "app/window/language_bar.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/machine/machine_editor.hpp"
@@ -77,6 +78,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     makeActions();
     m_bars = new ToolBars(this, m_document.get(), *m_actions, m_computer);
     m_bars->fillMachines();
+    new LanguageBar(this, m_document.get());
     m_status =
         new StatusLine(m_document.get(), statusBar(), action(ActionId::proof), action(ActionId::followBest));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);

@@ -139,6 +139,8 @@ private:
     void connectViews();
 
     void openDialog();
+    /// Asks for the folder of a language model.
+    void openModelDialog();
     /// Opens a file by its kind: trace, policy, weights, saved search or anything that the document opens.
     void openPath(const QString& path);
     /// Opens several files: traces together; otherwise one of them, a network if there is one, and says what

@@ -10,6 +10,7 @@
 #include "app/window/graph_coloring.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
+#include "app/window/offer_bar.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"

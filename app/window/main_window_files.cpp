@@ -79,10 +79,18 @@ void MainWindow::openDialog() {
         tr("Networks, machines, workspaces, placements, constraints, traces, policies, values (*.json "
            "*.json.gz *.onnx "
            "*.pt "
-           "*.pt2 *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
+           "*.pt2 *.gguf *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
     if (paths.isEmpty()) return;
     rememberFolderOf(paths.front(), settings::openFolder);
     openPaths(paths);
+}
+
+void MainWindow::openModelDialog() {
+    const QString folder = QFileDialog::getExistingDirectory(
+        this, tr("Open the folder of a language model, which has a config.json"), settings::openFolder.get());
+    if (folder.isEmpty()) return;
+    settings::openFolder.set(QFileInfo(folder).absolutePath());
+    openPath(folder);
 }
 
 void MainWindow::openArgument(const QString& text) {

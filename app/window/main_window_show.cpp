@@ -81,9 +81,11 @@ void MainWindow::fillRecent() {
     menu->clear();
     int number = 0;
     for (const StartEntry& entry : entries) {
-        QAction* action =
-            menu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(QFileInfo(entry.path).fileName()),
-                            this, [this, file = entry.path] { openPath(file); });
+        const QString name = QFileInfo(entry.path).fileName();
+        // Every language model has a file of this name.
+        const QString shown = name == QLatin1String("config.json") ? entry.title : name;
+        QAction* action = menu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(shown), this,
+                                          [this, file = entry.path] { openPath(file); });
         action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number)));
         action->setStatusTip(entry.path);
         action->setEnabled(entry.available);
@@ -171,6 +173,8 @@ void MainWindow::showTimeline() {
     m_timeline->setSelection(m_document->selection());
     m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
                           std::move(opsOf));
+    m_devices->setContents(m_document->job().language ? contents_of(problem, m_document->placement())
+                                                      : std::vector<DeviceContents>());
     if (!m_document->selection().empty()) showSelectionDetails();
     m_cdf->refresh();
     showOps();

@@ -6,6 +6,7 @@
 
 #include "app/window/option_text.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/text.hpp"
 
 namespace placewright {
 QString menuText(QString name) {

@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 
+#include "app/window/language_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
@@ -193,6 +194,7 @@ QStringList changedOptions(const JobOptions& options) {
     const ProblemOptions &problem = options.problem, &usual = defaults.problem;
     QStringList changes;
     if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
+    changes << changedLanguage(options.reading.language);
     if (problem.inference) changes << OptionsText::tr("inference");
     if (problem.precision != usual.precision) changes << toQString(to_string(problem.precision));
     if (options.simulation.batches != defaults.simulation.batches ||

@@ -12,11 +12,13 @@
 #include <QToolButton>
 
 #include "app/window/document.hpp"
+#include "app/window/language_text.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/pair/pair_models.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "core/job/remedies.hpp"
+#include "core/job/token_rate.hpp"
 #include "core/sim/cpu_load.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
@@ -260,6 +262,14 @@ void StatusLine::showFigure() {
     QString status = tr("%1 %2").arg(name, now);
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    if (const auto& language = job.language) {
+        status += QStringLiteral(" · ") +
+                  tokenRateText(tokens_per_s(*language, job.problem->network->batch(), outcome));
+        // Of several batches the timeline shows when each ends.
+        if (language->phase == LanguagePhase::prefill && job.simulation.batches == 1)
+            status += tr(", first token after %1").arg(secondsText(outcome.step_time_s));
+        tip += tr(". %1").arg(phaseHelp(language->phase));
+    }
     status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);
     tip = tip.toHtmlEscaped();
     if (const CpuLoad* load = m_document->cpuLoad()) {

@@ -431,17 +431,24 @@ void WorkspaceKeeper::watch() {
     m_offers->withdraw(QStringLiteral("reload"));
     if (!m_document->isOpen()) return;
     for (const QString& file : {toQString(m_document->networkPath().string()), m_document->machineFile()}) {
-        if (QFileInfo(file).isFile()) m_watcher.addPath(file);
+        // Of the folder of a language model the file that says what it is.
+        const QString read =
+            QFileInfo(file).isDir() ? QDir(file).filePath(QStringLiteral("config.json")) : file;
+        if (QFileInfo(read).isFile()) m_watcher.addPath(read);
     }
 }
 
 void WorkspaceKeeper::offerReload(const QString& file) {
     if (!QFileInfo::exists(file)) return;
     m_watcher.addPath(file);  // a file that was replaced is no longer watched
-    m_offers->offer(
-        QStringLiteral("reload"),
-        tr("%1 has changed on disk. Reload it? The placement stays.").arg(QFileInfo(file).fileName()),
-        {{tr("Reload"), [this] { m_document->reload(); }}, {tr("Ignore"), {}}});
+    // Every language model has a file of the same name.
+    const QFileInfo info(file);
+    const QString name = info.fileName() == QLatin1String("config.json")
+                             ? info.dir().dirName() + QLatin1Char('/') + info.fileName()
+                             : info.fileName();
+    m_offers->offer(QStringLiteral("reload"),
+                    tr("%1 has changed on disk. Reload it? The placement stays.").arg(name),
+                    {{tr("Reload"), [this] { m_document->reload(); }}, {tr("Ignore"), {}}});
 }
 
 }  // namespace placewright

@@ -16,7 +16,8 @@ FileContent file_content(const Path& file) {
     if (is_onnx(file) || is_archive(file) || is_dot(file)) return FileContent::network;
     if (is_trace(file)) return FileContent::trace;
     const JsonFile::Outline outline = JsonFile(file).outline();
-    if (outline.format == "placewright.graph" || (!outline.has_format && (outline.has_layers || outline.has_model_type)))
+    if (outline.format == "placewright.graph" ||
+        (!outline.has_format && (outline.has_layers || outline.has_model_type)))
         return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels))
         return FileContent::machine;

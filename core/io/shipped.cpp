@@ -22,6 +22,16 @@ std::vector<ShippedFile> shipped(const char* folder) {
     return files;
 }
 
+/// Language models are folders with a config.json, as the model hubs have them.
+void add_language_models(std::vector<ShippedFile>& files) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(models_folder() / "language", error)) {
+        if (std::filesystem::is_regular_file(entry.path() / "config.json", error))
+            files.push_back({entry.path().filename().string(), entry.path()});
+    }
+    std::ranges::sort(files, {}, &ShippedFile::name);
+}
+
 /// `what` is "machine", "network" or "catalogue".
 Path find_file(const std::string& text, const std::vector<ShippedFile>& files, const std::string& what) {
     if (text.empty())
@@ -34,12 +44,14 @@ Path find_file(const std::string& text, const std::vector<ShippedFile>& files, c
     }
     std::string names;
     for (const ShippedFile& file : files) {
+        names += (names.empty() ? "" : ", ") + file.name;
+        if (std::filesystem::is_directory(file.file, error))
+            continue;  // a language model: its name is that of the folder
         try {
             if (JsonFile(file.file).outline().name == text) return file.file;
         } catch (const InputError&) {
             // A broken shipped file has no name; it is reported when it is opened.
         }
-        names += (names.empty() ? "" : ", ") + file.name;
     }
     throw InputError(
         printable(text, 4096), "",
@@ -64,7 +76,9 @@ Path models_folder() {
 }
 
 std::vector<ShippedFile> shipped_networks() {
-    return shipped("networks");
+    std::vector<ShippedFile> files = shipped("networks");
+    add_language_models(files);
+    return files;
 }
 std::vector<ShippedFile> shipped_machines() {
     return shipped("machines");

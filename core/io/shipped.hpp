@@ -15,9 +15,9 @@ Path models_folder();
 
 struct ShippedFile {
     std::string name;  ///< file name without extension
-    Path file;
+    Path file;         ///< of a language model its folder
 };
-/// The shipped files, sorted by name.
+/// The shipped files, sorted by name. Networks are op lists and language models.
 std::vector<ShippedFile> shipped_networks();
 std::vector<ShippedFile> shipped_machines();
 std::vector<ShippedFile> shipped_catalogues();

@@ -8,6 +8,7 @@
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
+#include "core/graph/blocks.hpp"
 #include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
@@ -71,9 +72,6 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
     const bool own_machine = network.machine.has_value();
-    if (network.language && options.pipeline_order && options.simulation.in_flight > 1 &&
-        options.simulation.order == Order::fifo)
-        options.simulation.order = Order::one_forward_one_backward;
     if (own_machine) {
         // A workload's times and sizes are those that were measured.
         options.problem.cost.model = find_cost_model("measured");
@@ -87,10 +85,10 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
         job.language = network.language;
-        job.batch = options.reading.batch.value_or(1);
         job.batch_is_open = network.batch_is_open;
         job.fixed_batch = std::move(network.fixed_batch);
         job.estimated = std::move(network.estimated);
+        job.notes = std::move(network.notes);
         return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());
@@ -110,6 +108,9 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.machine = machine;
     job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
     job.simulation = options.simulation;
+    if (options.pipeline_order && job.simulation.in_flight > 1 && job.simulation.order == Order::fifo &&
+        job.problem->graph->training() == Training::none && has_blocks(*job.problem->graph))
+        job.simulation.order = Order::one_forward_one_backward;
     job.objective = options.objective;
     job.penalty = options.penalty;
     job.grouping = options.problem.grouping;

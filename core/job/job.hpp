@@ -30,8 +30,8 @@ struct JobOptions {
     Supplements supplements;
     ProblemOptions problem;
     SimulationOptions simulation;
-    /// A language model with several batches in flight finishes earlier batches first (1F1B), as its servers
-    /// do, in place of simulation.order.
+    /// Inference of blocks with several batches in flight finishes earlier batches first (1F1B), as servers
+    /// of language models do, in place of fifo.
     bool pipeline_order = true;
     const Objective* objective = &objectives().front();
     MemoryPenalty penalty;
@@ -65,7 +65,7 @@ struct Job {
     std::vector<NetworkFile::Estimated> estimated{};
     /// How the network was read, if it is a language model; `sequence` has a value.
     std::optional<LanguageOptions> language{};
-    std::int64_t batch = 1;  ///< of a language model
+    std::vector<std::string> notes{};  ///< what the reader left out or assumed, one sentence each
 };
 
 /// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.

@@ -5,6 +5,7 @@
 
 #include "core/algorithms.hpp"
 #include "core/graph/blocks.hpp"
+#include "core/job/token_rate.hpp"
 
 namespace placewright {
 namespace {
@@ -31,8 +32,10 @@ Placement carried_over(const Placement& placement, const Problem& from, const Pr
 
 std::optional<PhaseFigures> phase_figures(const Job& job, const Outcome& outcome) {
     if (!job.language) return std::nullopt;
-    PhaseFigures figures{job.language->phase, job.batch, job.language->sequence.value_or(0),
-                         outcome.step_time_s, outcome.fits};
+    const std::int64_t batch = job.problem->network->batch();
+    PhaseFigures figures{job.language->phase, batch, job.language->sequence.value_or(0), outcome.step_time_s,
+                         outcome.fits};
+    figures.tokens_per_s = placewright::tokens_per_s(*job.language, batch, outcome);
     for (const Op& op : job.problem->graph->ops())
         figures.cache_bytes += static_cast<double>(op.resident_bytes);
     return figures;

@@ -18,13 +18,7 @@ struct PhaseFigures {
     double step_time_s = 0;     ///< of a prompt: the time to the first token
     bool fits = true;
     double cache_bytes = 0;
-
-    /// Tokens that a step makes (decode) or reads.
-    double tokens() const {
-        return static_cast<double>(batch) *
-               (phase == LanguagePhase::decode ? 1.0 : static_cast<double>(sequence));
-    }
-    double tokens_per_s() const { return step_time_s > 0 ? tokens() / step_time_s : 0; }
+    double tokens_per_s = 0;  ///< that a step makes (decode) or reads; see token_rate.hpp
 };
 
 /// Returns the figures of the phase in which the job's network was read; nothing if it is no language model.

@@ -100,6 +100,22 @@ NamedOption by_optional(const std::string& name, Get get, double least, double m
             }};
 }
 
+/// A text that may be absent.
+template <class Get, class From>
+NamedOption by_optional_text(const std::string& name, Get get, From from) {
+    return {name,
+            [get](const JobOptions& options) -> Value {
+                const auto& value = get(options);
+                if (!value) return {};
+                return OptionValue(std::string(to_string(*value)));
+            },
+            [name, get, from](JobOptions& options, const OptionValue& value) {
+                const auto* text = std::get_if<std::string>(&value);
+                get(options) = text != nullptr ? from(*text) : std::nullopt;
+                if (!get(options)) refuse(name, value);
+            }};
+}
+
 template <class Get>
 NamedOption by_path(const std::string& name, Get get) {
     return {name,
@@ -126,6 +142,13 @@ const std::vector<NamedOption>& named_options() {
     static const std::vector<NamedOption> all{
         by_optional("batch", PLACEWRIGHT_FIELD(reading.batch), 1, kMostWhole),
         by_number("run", PLACEWRIGHT_FIELD(reading.run), 0, 1),
+        by_text("language.phase", PLACEWRIGHT_FIELD(reading.language.phase), language_phase_from),
+        by_optional("language.sequence", PLACEWRIGHT_FIELD(reading.language.sequence), 1, kMostSequence),
+        by_optional_text("language.weights", PLACEWRIGHT_FIELD(reading.language.weights), weight_type_from),
+        by_optional_text("language.cache", PLACEWRIGHT_FIELD(reading.language.cache), weight_type_from),
+        by_text("language.latent_cache", PLACEWRIGHT_FIELD(reading.language.latent_cache), latent_cache_from),
+        by_number("language.full_cache", PLACEWRIGHT_FIELD(reading.language.full_cache), 0, 1),
+        by_number("language.split_layers", PLACEWRIGHT_FIELD(reading.language.split_layers), 0, 1),
         by_path("file.parameters", PLACEWRIGHT_FIELD(supplements.parameters)),
         by_path("file.profile", PLACEWRIGHT_FIELD(profile)),
         by_optional("compute_efficiency", PLACEWRIGHT_FIELD(problem.cost.compute_efficiency), 0, 1),
@@ -175,16 +198,7 @@ const std::vector<NamedOption>& named_options() {
              of.problem.cost.model = id != nullptr ? find_cost_model(*id) : nullptr;
              if (of.problem.cost.model == nullptr) refuse("cost_model", value);
          }},
-        {"allocator",
-         [](const JobOptions& of) -> Value {
-             if (!of.problem.allocator) return {};
-             return OptionValue(std::string(to_string(*of.problem.allocator)));
-         },
-         [](JobOptions& of, const OptionValue& value) {
-             const auto* text = std::get_if<std::string>(&value);
-             of.problem.allocator = text != nullptr ? allocator_from(*text) : std::nullopt;
-             if (!of.problem.allocator) refuse("allocator", value);
-         }},
+        by_optional_text("allocator", PLACEWRIGHT_FIELD(problem.allocator), allocator_from),
         {"constraints",
          [](const JobOptions& of) -> Value {
              if (of.problem.constraints.rules.empty()) return {};
@@ -199,16 +213,7 @@ const std::vector<NamedOption>& named_options() {
                  throw OptionError(error.what());
              }
          }},
-        {"crossing",
-         [](const JobOptions& of) -> Value {
-             if (!of.problem.crossing) return {};
-             return OptionValue(std::string(to_string(*of.problem.crossing)));
-         },
-         [](JobOptions& of, const OptionValue& value) {
-             const auto* text = std::get_if<std::string>(&value);
-             of.problem.crossing = text != nullptr ? crossing_from(*text) : std::nullopt;
-             if (!of.problem.crossing) refuse("crossing", value);
-         }},
+        by_optional_text("crossing", PLACEWRIGHT_FIELD(problem.crossing), crossing_from),
     };
     return all;
 }

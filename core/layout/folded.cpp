@@ -99,6 +99,7 @@ std::vector<Slice> slices_between(const LayoutInput& input, const LayoutResult& 
 struct Strip {
     double from = 0, to = 0;     ///< of y, in the whole picture
     double left = 0, right = 0;  ///< of x
+    std::size_t passing = 0;     ///< edges that go on in the next strip
 };
 
 /// About equally long strips that end where few edges pass; nothing if there is no such place.
@@ -125,7 +126,8 @@ std::vector<Strip> cut(const std::vector<Gap>& gaps, const std::vector<Slice>& s
             }
             if (end == gaps.size()) return {};
         }
-        Strip added{from, end < gaps.size() ? gaps[end].y : height, slices[first].left, slices[first].right};
+        Strip added{from, end < gaps.size() ? gaps[end].y : height, slices[first].left, slices[first].right,
+                    end < gaps.size() ? gaps[end].passing : 0};
         for (std::size_t slice = first; slice <= end; ++slice) {
             added.left = std::min(added.left, slices[slice].left);
             added.right = std::max(added.right, slices[slice].right);
@@ -142,6 +144,7 @@ class Fold {
 public:
     Fold(std::vector<Strip> strips, double between, double turn) : strips_(std::move(strips)), turn_(turn) {
         double across = 0, along = 0;
+        std::size_t turns = 0;
         for (std::size_t k = 0; k < strips_.size(); ++k) {
             const Strip& strip = strips_[k];
             place_.push_back({across, along});
@@ -150,13 +153,15 @@ public:
             high_ = std::max({high_, along, end});
             along = end;
             across += strip.right - strip.left + between;
+            turns = std::max(turns, std::min(strip.passing, kTurns));
         }
         width_ = across - between;
+        margin_ = strips_.size() > 1 ? turn_ * static_cast<double>(turns + 1) : 0;
     }
 
     double width() const { return width_; }
     /// With room for the turns.
-    double height() const { return high_ - low_ + (strips_.size() > 1 ? 2 * margin() : 0); }
+    double height() const { return high_ - low_ + 2 * margin_; }
     std::size_t count() const { return strips_.size(); }
 
     std::size_t strip_of(double y) const {
@@ -170,7 +175,11 @@ public:
     }
     /// The way of an edge from the end of a strip to the beginning of the next.
     void add_turn(std::size_t k, double x, std::size_t distance, Line& line) const {
-        const LayoutPoint last = at(k, {x, strips_[k].to}), next = at(k + 1, {x, strips_[k].to});
+        // Between two points of the line x may lie beside what else is in a strip.
+        const auto in = [&](std::size_t strip) {
+            return LayoutPoint{std::clamp(x, strips_[strip].left, strips_[strip].right), strips_[k].to};
+        };
+        const LayoutPoint last = at(k, in(k)), next = at(k + 1, in(k + 1));
         const double beyond = last.y + (downwards(k) ? 1 : -1) * turn_ * static_cast<double>(1 + distance);
         line.push_back({last.x, beyond});
         line.push_back({next.x, beyond});
@@ -179,15 +188,15 @@ public:
 
 private:
     static bool downwards(std::size_t k) { return k % 2 == 0; }
-    double margin() const { return turn_ * static_cast<double>(kTurns + 1); }
     double along(std::size_t k, double y) const {
         const double done = y - strips_[k].from;
-        return place_[k].y + (downwards(k) ? done : -done) - low_ + (strips_.size() > 1 ? margin() : 0);
+        return place_[k].y + (downwards(k) ? done : -done) - low_ + margin_;
     }
 
     std::vector<Strip> strips_;
     std::vector<LayoutPoint> place_;  ///< of each strip: its left side, and where it begins
     double turn_ = 0, width_ = 0, low_ = 0, high_ = 0;
+    double margin_ = 0;  ///< for the turns
 };
 
 /// The fold with which the picture is largest in the room.

@@ -19,6 +19,7 @@ private Q_SLOTS:
     void remedies();
     void remediesInParts();
     void tooLargeForAccelerators();
+    void languageModelThatShips();
     void cpuWarning();
     void memoryOptions();
     void accumulation();
@@ -100,6 +101,17 @@ void TestCliSimulate::opsTable() {
     QVERIFY2(all.contains("classifier/fc2,linear,forward,product,fp32,0,1073741824,"), all);
     QVERIFY2(all.contains(",1x32x4096x4096,"), all);
     QVERIFY(!content_of(file).contains("(cannot be read)"));
+}
+
+void TestCliSimulate::languageModelThatShips() {
+    const QStringList simulate{"simulate", "llama-3-70b", "--machine", "8x-a100-nvlink", "--json"};
+    const QJsonObject decode = object_of(simulate);
+    QVERIFY(decode["step_time_s"].toDouble() > 0);
+    const QJsonObject prefill = object_of(simulate + QStringList{"--phase", "prefill", "--sequence", "512"});
+    QVERIFY(prefill["step_time_s"].toDouble() > decode["step_time_s"].toDouble());
+    const QByteArray list = run({"networks"}).out;
+    for (const char* row : {"llama-3.1-8b", "llama-3-70b", "qwen3-30b-a3b", "8.03 G", "70.6 G", "30.5 G"})
+        QVERIFY2(list.contains(row), list);
 }
 
 void TestCliSimulate::cpuWarning() {

@@ -356,7 +356,11 @@ void TestCliUsage::listAlgorithms() {
 
 void TestCliUsage::listNetworks() {
     const QJsonArray list = json_of(run({"networks", "--json"})).array();
-    QCOMPARE(list.size(), QDir(PLACEWRIGHT_SOURCE_MODELS "/networks", "*.json").count());
+    const QDir networks(PLACEWRIGHT_SOURCE_MODELS "/networks", "*.json");
+    const QDir language(PLACEWRIGHT_SOURCE_MODELS "/language", {}, QDir::Name,
+                        QDir::Dirs | QDir::NoDotAndDotDot);
+    QCOMPARE(language.count(), 3U);
+    QCOMPARE(list.size(), networks.count() + language.count());
     const Result text = run({"networks"});
     QCOMPARE(text.status, 0);
     QCOMPARE(lines_of(text.out).size(), list.size() + 1);

@@ -9,6 +9,7 @@
 #include "core/base/infinity.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/machines/machine_parts.hpp"
+#include "core/io/shipped.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
 
@@ -107,6 +108,15 @@ class TestWorkspaceFile : public QObject {
     }
 
 private Q_SLOTS:
+    void whatShipsIsKeptByItsName() {
+        // The name of a language model is that of its folder, which has dots.
+        for (const char* name : {"alexnet", "llama-3.1-8b"}) {
+            Workspace made = workspace(find_network_file(name).string());
+            write_workspace(made, file("shipped.placewright"));
+            QCOMPARE(read_workspace(file("shipped.placewright")).network, std::string(name));
+        }
+    }
+
     void roundTrip() {
         const Workspace made = workspace("alexnet");
         write_workspace(made, file("a.placewright"));

@@ -239,6 +239,24 @@ private Q_SLOTS:
         QCOMPARE(again.lines, picture.lines);
     }
 
+    void oneEdgeThatTurnsTakesLittleRoom() {
+        // A chain turns with one edge: nothing is kept free for more of them.
+        LayoutRoom room;
+        room.aspect = 1;
+        const LayoutPicture picture = picture_for(chain(120), room);
+        QVERIFY(picture.strips > 3);
+        double lowest = picture.height, highest = 0;
+        for (const auto& line : picture.lines) {
+            for (const LayoutPoint& point : line) {
+                lowest = std::min(lowest, point.y);
+                highest = std::max(highest, point.y);
+            }
+        }
+        constexpr double kFree = 10;  // less than half of a node
+        QVERIFY2(lowest < kFree, qPrintable(QString::number(lowest)));
+        QVERIFY2(picture.height - highest < kFree, qPrintable(QString::number(picture.height - highest)));
+    }
+
     void tangledGraphsAreNotFolded() {
         // Each of 30 nodes of the first half feeds its mirror image: every cut would pass many edges.
         LayoutRoom room;

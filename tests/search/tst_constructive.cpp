@@ -652,16 +652,17 @@ private Q_SLOTS:
     }
 
     void memory_proportional_gives_shares_of_the_layers() {
-        // Layers 0 to 8, the last of which is the output: layer i is on the first GPU as long as 12 i / 9 < 9.
+        // Layers 0 to 8, the last of which is the output: layer i is on the first GPU as long as 12 i / 9
+        // < 9.
         QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {9e9, 3e9, 100e9})),
                  (Placement{0, 0, 0, 0, 0, 0, 0, 1}));
         // The first layers go to the CPU as long as the others do not fit.
         QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9})),
                  (Placement{2, 2, 2, 0, 0, 0, 1, 1}));
         // Without the CPU all layers are on GPUs.
-        QCOMPARE(
-            only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9}), {{"allow_cpu", false}}),
-            (Placement{0, 0, 0, 0, 0, 1, 1, 1}));
+        QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9}),
+                               {{"allow_cpu", false}}),
+                 (Placement{0, 0, 0, 0, 0, 1, 1, 1}));
     }
 
     void pipedream_is_best_of_all_cuts() {

@@ -74,6 +74,34 @@ class DevicePanelTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void aThirdLineSaysWhatFillsADevice() {
+        Panel panel;
+        panel.expose();
+        const double before = panel.deviceRect(0).height();
+        panel.setContents({{3e9, 1e9}, {8.5e9, 4e8}, {}});
+        QVERIFY(panel.deviceRect(0).height() >= before + panel.fontMetrics().height());
+        const auto tipOf = [&](DeviceId device) {
+            QHelpEvent help(QEvent::ToolTip, panel.middle(device), panel.mapToGlobal(panel.middle(device)));
+            QApplication::sendEvent(&panel, &help);
+            return QToolTip::text();
+        };
+        QVERIFY2(tipOf(0).contains("4.00 GB free: weights 3.00 GB · cache 1.00 GB"), qPrintable(tipOf(0)));
+        QVERIFY2(tipOf(1).contains("1.00 GB over: weights 8.50 GB · cache 400 MB"), qPrintable(tipOf(1)));
+        // What is too much is warned of in the row, too.
+        const QImage image = panel.grab().toImage();
+        const auto third = [&](DeviceId device) {
+            const QRectF row = panel.deviceRect(device);
+            return QRectF(row.left(), row.bottom() - panel.fontMetrics().height() - 4, row.width() / 2,
+                          panel.fontMetrics().height());
+        };
+        const QColor warning = warningColor(panel.palette());
+        QVERIFY(pixelsOf(warning, image, third(1)) > 0);
+        QCOMPARE(pixelsOf(warning, image, third(0)), 0);
+        panel.setContents({});
+        QCOMPARE(panel.deviceRect(0).height(), before);
+        QVERIFY(!tipOf(0).contains("cache"));
+    }
+
     void initTestCase() { qRegisterMetaType<OpList>("placewright::OpList"); }
 
     void emptyPanelSaysWhatFillsIt() {

@@ -33,6 +33,8 @@ std::shared_ptr<const Scenario> onMachine(const Scenario& open,
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = open.job.estimated;
+    next.job.notes = open.job.notes;
+    next.job.language = open.job.language;
     complete(next);
     return std::make_shared<const Scenario>(std::move(next));
 }

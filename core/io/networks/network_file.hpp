@@ -54,11 +54,10 @@ struct ReadOptions {
 
 /// Reads placewright.graph, ONNX, Exprimo's network, a workload of dnn-partitioning (workload.hpp), an
 /// archive of torch.export (exported_program.hpp), TorchScript (torchscript.hpp), or a language model: the
-/// folder of a model of Hugging Face, its config.json, or a GGUF file (language_file.hpp). They are told apart
-/// by content.
-/// options.batch sets a batch size that the file leaves open, and scales a placewright.graph (batch.hpp); for
-/// any other file a different batch size is an error. Throws InputError, and BatchNeeded for an ONNX model
-/// that needs a batch size.
+/// folder of a model of Hugging Face, its config.json, or a GGUF file (language_file.hpp). They are told
+/// apart by content. options.batch sets a batch size that the file leaves open, and scales a
+/// placewright.graph (batch.hpp); for any other file a different batch size is an error. Throws InputError,
+/// and BatchNeeded for an ONNX model that needs a batch size.
 NetworkFile read_network(const Path& file, const ReadOptions& options = {});
 void write_network(const Graph& graph, const Path& file);
 

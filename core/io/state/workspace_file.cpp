@@ -90,7 +90,11 @@ Json source_json(const std::string& text, const Path& folder) {
     const fs::path file = fs::absolute(text, error).lexically_normal();
     const fs::path shipped = fs::absolute(models_folder(), error).lexically_normal();
     const std::string inside = file.lexically_relative(shipped).string();
-    if (!inside.empty() && !inside.starts_with("..")) return {{"name", file.stem().string()}};
+    if (!inside.empty() && !inside.starts_with("..")) {
+        // The name of a language model is that of its folder, which may have dots.
+        const bool is_folder = fs::is_directory(file, error);
+        return {{"name", (is_folder ? file.filename() : file.stem()).string()}};
+    }
     return {{"file", relative_file(text, folder)}};
 }
 

@@ -32,10 +32,10 @@ public:
         bool has_comm_channels = false;
         bool has_max_fpgas = false;
         bool has_model_type = false;  ///< or "architectures": a config.json of Hugging Face
-        bool only_devices = false;  ///< there is at least one member, and all are integers or names of
-                                    ///< devices ("cpu", "cuda:1", "/device:GPU:1")
-        std::string format;         ///< empty unless it is a string
-        std::string name;           ///< empty unless it is a string
+        bool only_devices = false;    ///< there is at least one member, and all are integers or names of
+                                      ///< devices ("cpu", "cuda:1", "/device:GPU:1")
+        std::string format;           ///< empty unless it is a string
+        std::string name;             ///< empty unless it is a string
     };
 
     /// Reads and checks the file: a regular file of at most 512 MiB, UTF-8, one object of at most 50 million
