@@ -14,6 +14,7 @@
 #include "core/io/placements/placement_formats.hpp"
 #include "core/io/shipped.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/name_list.hpp"
 #include "core/io/text/whole_file.hpp"
 
 namespace placewright {
@@ -21,6 +22,29 @@ namespace {
 
 void warn(const std::string& text) {
     std::cerr << printable("placewright-cli: warning: " + text, 8192) << '\n';
+}
+
+/// An op of the network that a repair moved.
+struct Moved {
+    std::string op, from, to;
+};
+
+std::vector<Moved> moved_ops(const Problem& problem, const Placement& before, const Placement& after) {
+    std::vector<Moved> moved;
+    for (OpId id = 0; id < problem.forward->size(); ++id) {
+        const Op& op = problem.forward->op(id);
+        const GroupId group = problem.grouping.group_of[id];
+        if (!op.autocast && op.phase == Phase::forward && before[group] != after[group])
+            moved.push_back({op.name, problem.machine->device(before[group]).name,
+                             problem.machine->device(after[group]).name});
+    }
+    return moved;
+}
+
+std::string text_of(const std::vector<Moved>& moved) {
+    NameList names;
+    for (const Moved& item : moved) names.add(item.op, "from " + in_quotes(item.from) + " to", item.to);
+    return std::to_string(moved.size()) + (moved.size() == 1 ? " op moved: " : " ops moved: ") + names.text();
 }
 
 }  // namespace
@@ -43,7 +67,7 @@ void ExportArguments::add_to(CLI::App& command) {
         ->type_name("FORMAT")
         ->required();
     command.add_option("--out", out, "File to write")->check(usage::path())->type_name("FILE")->required();
-    command.add_flag("--repair", repair, "First colocate the ops that the format requires together");
+    command.add_flag("--repair", repair, "Export the nearest placement that the format can express");
     command.footer("Formats:\n" + table("ll", rows) + '\n' + command.get_footer());
 }
 
@@ -75,6 +99,7 @@ int export_placement(const ExportArguments& arguments) {
             placed.placement = format.repair(placed);
             after = simulator.run(placed.placement);
         }
+        const std::vector<Moved> moved = moved_ops(*job.problem, asked, placed.placement);
         placed.about.predicted = prediction(job, placed.placement, after, 0);
         WrittenPlacement written = format.write(placed);
         if (placed.placement != asked) {
@@ -88,11 +113,15 @@ int export_placement(const ExportArguments& arguments) {
         write_file(arguments.out, written.content);
         for (const std::string& warning : written.warnings) warn(warning);
         if (arguments.job.json) {
+            Json list = Json::array();
+            for (const Moved& item : moved)
+                list.push_back({{"op", item.op}, {"from", item.from}, {"to", item.to}});
             print({{"format", format.id},
                    {"file", arguments.out},
                    {"step_time_s", step_time_s},
                    {"step_time_before_s", before.step_time_s},
                    {"fits", after.fits},
+                   {"moved", std::move(list)},
                    {"warnings", written.warnings}});
             return kDone;
         }
@@ -103,7 +132,9 @@ int export_placement(const ExportArguments& arguments) {
         } else if (arguments.repair) {
             std::cout << ", no repair needed";
         }
-        std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n"
+        std::cout << (after.fits ? "" : " and does not fit the memory") << '\n';
+        if (!moved.empty()) std::cout << printable_lines(text_of(moved)) << '\n';
+        std::cout << '\n'
                   << printable_lines(format.snippet(arguments.out, placed.network_file, placed.reading));
     } catch (const PlacementError& error) {
         throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "",

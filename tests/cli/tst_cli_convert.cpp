@@ -11,6 +11,7 @@ class TestCliConvert : public CliFixture {
 private Q_SLOTS:
     void exportFormats();
     void exportRepairs();
+    void exportOfStagesTellsWhatMoved();
     void exportRefusals();
     void convertNetworks_data();
     void convertNetworks();
@@ -83,6 +84,28 @@ void TestCliConvert::exportRepairs() {
     const Result again =
         run({"simulate", "alexnet", "--machine", "2x-v100-pcie", "--placement", map, "--json"});
     QCOMPARE(json_of(again).object()["step_time_s"], object["step_time_s"]);
+}
+
+void TestCliConvert::exportOfStagesTellsWhatMoved() {
+    const QString placement = path("vgg16.placement.json"), split = path("vgg16.pipeline.json");
+    QCOMPARE(run({"optimize", "vgg16", "--machine", "2x-v100-pcie", "--algorithm", "random", "--evaluations",
+                  "1", "--out", placement})
+                 .status,
+             0);
+    const QStringList job{"export",  "vgg16", "--machine", "2x-v100-pcie", "--placement",
+                          placement, "--to",  "pipeline",  "--out",        split};
+    const Result jumps = run(job);
+    QCOMPARE(jumps.status, 3);
+    QVERIFY2(jumps.err.contains("; repairing it (--repair) exports the nearest chain of stages"), jumps.err);
+    const Result told = run(job + QStringList{"--repair"});
+    QVERIFY2(told.out.contains(", before the repair ") && told.out.contains(" ops moved: \"") &&
+                 told.out.contains("\" from \"gpu:"),
+             told.out);
+    const QJsonObject object = json_of(run(job + QStringList{"--repair", "--json"})).object();
+    QVERIFY(object["step_time_s"].toDouble() != object["step_time_before_s"].toDouble());
+    const QJsonObject moved = object["moved"].toArray().first().toObject();
+    QVERIFY(moved["from"].toString().startsWith("gpu:") && moved["from"] != moved["to"] &&
+            !moved["op"].toString().isEmpty());
 }
 
 void TestCliConvert::exportRefusals() {

@@ -19,6 +19,7 @@ private Q_SLOTS:
     void budgets();
     void settings();
     void headroom();
+    void wholeModulesBesideTheFreePlacement();
     void nothingFits();
     void interrupted_data();
     void interrupted();
@@ -239,6 +240,42 @@ void TestCliOptimize::settings() {
     const QJsonObject on_one = object_of(one), apart = object_of(one.first(one.size() - 2));
     QCOMPARE(apart["best"]["step_time_s"].toDouble(), 0.008);
     QCOMPARE(on_one["best"]["step_time_s"].toDouble(), 0.006);
+}
+
+// Where the framework moves modules, the result says what they give as a whole.
+void TestCliOptimize::wholeModulesBesideTheFreePlacement() {
+    const auto search = [](const QStringList& more) {
+        return QStringList{"optimize",      "resnet50", "--machine",   "2x-v100-pcie",
+                           "--evaluations", "20",       "--algorithm", "random"} +
+               more;
+    };
+    const auto object = [&](const QStringList& more) {
+        return json_of(run(search(more + QStringList{"--json"}))).object();
+    };
+    // Whole modules are the better random placements, and become the result.
+    const QJsonObject eager = object({"--runtime", "eager"}), whole = eager["whole_modules"].toObject();
+    QCOMPARE(whole["group"].toString(), QString("scope:2"));
+    QVERIFY(whole["modules"].toInt() >= 16);
+    QCOMPARE(eager["best"]["step_time_s"], whole["step_time_s"]);
+    QCOMPARE(whole["split_modules"].toInt(), 0);
+    QCOMPARE(whole["gain_of_splitting"].toDouble(), 0.0);
+    const Result told = run(search({"--runtime", "eager"}));
+    QVERIFY2(told.out.simplified().contains("With whole modules (--group scope:2) a step takes ") &&
+                 told.out.simplified().contains("; this placement splits no module, either."),
+             told.out);
+    for (const QStringList& other : {QStringList{}, QStringList{"--runtime", "compiled"},
+                                     QStringList{"--runtime", "eager", "--group", "scope:1"}})
+        QVERIFY(!object(other).contains("whole_modules"));
+    // The default search starts with one device, which splits nothing; splitting is worth it without links
+    // that cost time.
+    const QJsonObject split =
+        json_of(run({"optimize", "resnet50", "--machine", "2x-v100-pcie", "--runtime", "eager", "--json",
+                     "--host-time", "0.000001", "--evaluations", "2000", "--headroom", "0"}))
+            .object();
+    const QJsonObject beside = split["whole_modules"].toObject();
+    QVERIFY(split["best"]["step_time_s"].toDouble() <= beside["step_time_s"].toDouble());
+    QCOMPARE(beside["gain_of_splitting"].toDouble(),
+             1 - split["best"]["step_time_s"].toDouble() / beside["step_time_s"].toDouble());
 }
 
 // Two GPUs could hold all, one of them to the brim; four are there.

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include "core/base/infinity.hpp"
+#include "core/graph/constants.hpp"
 #include "core/graph/fingerprint.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
@@ -210,6 +211,7 @@ private Q_SLOTS:
 
     void kinds();
     void fingerprintsTellGraphsApart();
+    void whatReadsOnlyConstants();
 };
 
 void TestGraph::enumsAndTheirTexts() {
@@ -628,6 +630,38 @@ void TestGraph::fingerprintsTellGraphsApart() {
     QVERIFY(print("other", 1e9, 4000) != base);
     QVERIFY(print("op", 2e9, 4000) != base);
     QVERIFY(print("op", 1e9, 4004) != base);
+}
+
+void TestGraph::whatReadsOnlyConstants() {
+    const auto constants = [](const std::string& first) {
+        GraphBuilder builder("graph");
+        const auto add = [&](const std::string& name, const std::string& kind,
+                             std::vector<std::string> inputs, std::int64_t parameter_bytes = 0) {
+            Op op = op_named(name);
+            op.kind = kind;
+            op.parameter_bytes = parameter_bytes;
+            builder.add(std::move(op), std::move(inputs));
+        };
+        add("tokens", first, {});
+        add("places", "arange", {});
+        add("table", "constant", {});
+        add("trained", "parameter", {}, 8);
+        add("cos", "cos", {"places"});
+        add("sum", "add", {"cos", "table"});
+        add("embedding", "embedding", {"places"}, 8);
+        add("view", "view", {"trained"});
+        add("mul", "mul", {"sum", "tokens"});
+        const Graph graph = builder.build();
+        const std::vector<bool> constant = reads_only_constants(graph);
+        Names result;
+        for (OpId id = 0; id < graph.size(); ++id) {
+            if (constant[id]) result.push_back(graph.op(id).name);
+        }
+        return result;
+    };
+    QCOMPARE(constants("input"), (Names{"places", "table", "cos", "sum"}));
+    // Any op without inputs may be where the data comes from.
+    QCOMPARE(constants("relu"), (Names{"table"}));
 }
 
 QTEST_GUILESS_MAIN(TestGraph)

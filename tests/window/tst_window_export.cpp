@@ -290,7 +290,11 @@ private Q_SLOTS:
         dialog.clickFormat("PyTorch pipeline split points");
         QVERIFY(dialog.ready());
         QVERIFY2(dialog.reason().contains("goes back 1 time"), qPrintable(dialog.reason()));
-        QVERIFY(!dialog.child<QCheckBox>("repair")->isVisible());
+        // The repair is the nearest chain.
+        QVERIFY(dialog.child<QCheckBox>("repair")->isVisible());
+        dialog.click("repair");
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(dialog.preview().contains("split_spec"), qPrintable(dialog.preview()));
     }
 
     void aTraceOpensInATimeline() {

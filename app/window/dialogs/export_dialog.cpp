@@ -199,8 +199,7 @@ QWidget* ExportDialog::makeContent() {
 QWidget* ExportDialog::makeRepair() {
     m_repair = new QCheckBox;
     m_repair->setObjectName(QStringLiteral("repair"));
-    m_repair->setToolTip(
-        tr("Write a placement that keeps the ops that the format needs together on one device"));
+    m_repair->setToolTip(tr("Write the nearest placement that the format can express"));
     m_repairNote = textView(QStringLiteral("repairNote"));
     m_adopt = new QPushButton(tr("&Apply to current placement"));
     m_adopt->setObjectName(QStringLiteral("adopt"));

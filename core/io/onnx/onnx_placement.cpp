@@ -7,7 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/io/onnx/onnx_model.hpp"
 #include "core/io/placements/placement_file.hpp"
-#include "core/io/placements/split_points.hpp"
+#include "core/io/placements/stages.hpp"
 #include "core/io/text/input_error.hpp"
 
 namespace placewright {

@@ -75,12 +75,9 @@ MapEntries compacted(const MapEntries& entries) {
 
 /// Returns the depth at which groups by module cut neither a module nor a residual connection: that of
 /// `module` ("layer1.0.conv1") or, if smaller, of the outermost block.
-std::ptrdiff_t depth_for_modules(const Graph& graph, const std::string& module) {
-    std::ptrdiff_t depth = std::ranges::count(module, '.') + 1;
-    for (const ResidualBlock& block : residual_blocks(graph)) {
-        if (!block.scope.empty()) depth = std::min(depth, std::ranges::count(block.scope, '/') + 1);
-    }
-    return depth;
+std::uint32_t depth_for_modules(const Graph& graph, const std::string& module) {
+    const auto depth = static_cast<std::uint32_t>(std::ranges::count(module, '.') + 1);
+    return std::min(depth, depth_of_blocks(graph).value_or(depth));
 }
 
 std::string search_by_modules(const Graph& graph, const std::string& module) {

@@ -194,7 +194,8 @@ const std::array kFormats{
                        "stage = pipe.build_stage(split[\"stage_to_rank\"].index(rank), "
                        "device=split[\"devices\"][rank])\n";
             },
-        .write = split_points},
+        .write = split_points,
+        .repair = in_stages},
     PlacementFormat{.id = "tensorflow",
                     .title = "TensorFlow devices",
                     .help = "Device string of each op by name, for a device function of TensorFlow",

@@ -69,4 +69,14 @@ std::vector<ResidualBlock> residual_blocks(const Graph& graph) {
     return blocks;
 }
 
+std::optional<std::uint32_t> depth_of_blocks(const Graph& graph) {
+    std::optional<std::uint32_t> depth;
+    for (const ResidualBlock& block : residual_blocks(graph)) {
+        if (block.scope.empty()) continue;
+        const auto of_block = static_cast<std::uint32_t>(std::ranges::count(block.scope, '/') + 1);
+        depth = std::min(depth.value_or(of_block), of_block);
+    }
+    return depth;
+}
+
 }  // namespace placewright

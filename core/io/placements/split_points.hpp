@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "core/io/placements/placed_network.hpp"
 #include "core/io/text/json.hpp"
 
 namespace placewright {
-
-/// Returns the devices of a placement that is a chain of stages, in the order of the stages; nothing for
-/// another placement. In a chain of stages, the ops of each device are consecutive in the order of the graph,
-/// which is that of the forward pass (inputs and parameters, which do not run, may be on any device).
-std::optional<std::vector<DeviceId>> chain_of_stages(const Problem& problem, const Placement& placement);
 
 /// Returns the split points of a placement for torch.distributed.pipelining (pytorch,
 /// docs/source/distributed.pipelining.rst):
@@ -22,8 +14,16 @@ std::optional<std::vector<DeviceId>> chain_of_stages(const Problem& problem, con
 /// The placement must be a chain of stages. Between two stages, the cut is at the begin of the outermost
 /// module whose first op is the first op of the later stage, or else at the end of the outermost module whose
 /// last op is the last op of the earlier stage. Throws PlacementError if the placement returns to an earlier
-/// device or a cut is inside of a module; the message lists these places.
+/// device or a cut is inside of a module; the message lists these places. Warns of ops that read only
+/// constants, which run in the stages of their readers, if they were placed elsewhere.
 WrittenPlacement split_points(const PlacedNetwork& placed);
+
+/// Returns the nearest placement with split points: each device keeps consecutive modules, and the ops that
+/// move take the least time (of several such placements, the fewest move). More than seven devices are taken
+/// in the order of the median positions of their ops. Where that overflows a memory and the given placement
+/// does not, the parameters and then the activations of each stage must fit too. Throws PlacementError if no
+/// device is allowed for the ops between two cuts, or if rules keep them apart.
+Placement in_stages(const PlacedNetwork& placed);
 
 /// Throws InputError with the remedy if `root` contains split points: no placement can be read from them.
 void refuse_split_points(const JsonFile& file, const JsonValue& root);
