@@ -80,8 +80,8 @@ struct Found {
     std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
     std::optional<Remedies> remedies;      ///< if the best placement does not fit
     HardwareRuns measured;
-    std::optional<LanguageReport> language = {};
     std::optional<WholeModules> whole = {};  ///< if it was looked for
+    std::optional<LanguageReport> language = {};
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
