@@ -86,6 +86,7 @@ int export_placement(const ExportArguments& arguments) {
                          {},
                          find_network_file(arguments.job.network),
                          arguments.job.reading.options(arguments.job.batch)};
+    if (job.language) placed.reading.language = *job.language;
     if (!arguments.placement.empty())
         placed.placement = read_placement(arguments.placement, *job.problem, &notes);
     for (const std::string& note : notes)

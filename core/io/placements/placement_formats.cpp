@@ -12,6 +12,7 @@
 #include "core/io/placements/device_map.hpp"
 #include "core/io/placements/dot_placement.hpp"
 #include "core/io/placements/framework_devices.hpp"
+#include "core/io/placements/layer_split.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/split_points.hpp"
 #include "core/io/pytorch/example_input.hpp"
@@ -196,6 +197,50 @@ const std::array kFormats{
             },
         .write = split_points,
         .repair = in_stages},
+    PlacementFormat{.id = "llama.cpp",
+                    .title = "llama.cpp arguments",
+                    .help = "Layers of a language model on GPUs and CPU, for llama-server and llama-cli",
+                    .suffix = ".llama_cpp.txt",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "eval llama-server -m MODEL.gguf $(grep -v '^#' " + in_shell(path) + ")\n";
+                        },
+                    .write = llama_cpp_arguments},
+    PlacementFormat{
+        .id = "vllm",
+        .title = "vLLM script",
+        .help = "Layers of each pipeline stage of a language model, and the command that serves it",
+        .suffix = ".vllm.sh",
+        .snippet = [](const std::string& path, const Path&,
+                      const ReadOptions&) { return "sh " + in_shell(path) + '\n'; },
+        .write = vllm_script},
+    PlacementFormat{.id = "deepspeed",
+                    .title = "DeepSpeed pipeline parts",
+                    .help = "Bounds of pipeline stages in the list of a language model's layers",
+                    .suffix = ".deepspeed.json",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "import json\nfrom deepspeed.pipe import PipelineModule\n\n" +
+                                   loading("split", path) +
+                                   "\nclass Placed(PipelineModule):\n"
+                                   "    def _partition_layers(self, method=None):\n"
+                                   "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+                                   "        self.parts = split[\"parts\"]\n"
+                                   "        self._set_bounds(self.parts[stage], self.parts[stage + 1])\n\n"
+                                   "model = Placed(layers, num_stages=split[\"num_stages\"])  # layers: see "
+                                   "split[\"layers\"]\n";
+                        },
+                    .write = deepspeed_parts},
+    PlacementFormat{.id = "megatron",
+                    .title = "Megatron-LM arguments",
+                    .help = "Pipeline layout of a language model for training",
+                    .suffix = ".megatron.txt",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "eval torchrun pretrain_gpt.py ARGUMENTS $(grep -v '^#' " +
+                                   in_shell(path) + ")\n";
+                        },
+                    .write = megatron_arguments},
     PlacementFormat{.id = "tensorflow",
                     .title = "TensorFlow devices",
                     .help = "Device string of each op by name, for a device function of TensorFlow",

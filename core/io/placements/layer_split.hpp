@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Placements of language models as arguments of programs that split a model by its layers.
+#pragma once
+
+#include "core/io/placements/placed_network.hpp"
+
+namespace placewright {
+
+/// Arguments of llama.cpp in one line: `-ngl N --tensor-split a,b --ctx-size N`, such that its own rule gives
+/// the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output after them the
+/// last N are on GPUs, layer i on the first one whose cumulated share exceeds (i - n - 1 + N) / N. Layers
+/// that the rule puts elsewhere get `--override-tensor`. `--device` where GPUs are used in another order.
+///
+/// All four throw PlacementError for a network without blocks or with two chains of them (encoder and
+/// decoder), and name the layers at fault.
+WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed);
+
+/// A shell script that serves the model with vLLM: VLLM_PP_LAYER_PARTITION (vllm, distributed/utils.py,
+/// get_pp_indices) has the layers of each stage. Throws PlacementError for layers on a CPU, and for a device
+/// whose layers do not follow each other; so do the other two.
+WrittenPlacement vllm_script(const PlacedNetwork& placed);
+
+/// {"parts": bounds of the stages in "layers", "num_stages", "layers": embedding, blocks, norm, head}, for a
+/// subclass of DeepSpeed's PipelineModule.
+WrittenPlacement deepspeed_parts(const PlacedNetwork& placed);
+
+/// Arguments of Megatron-LM: `--pipeline-model-parallel-layout` with E for the embedding, t for a layer, L
+/// for head and loss, and | between stages.
+WrittenPlacement megatron_arguments(const PlacedNetwork& placed);
+
+}  // namespace placewright

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Placements of language models as arguments of llama.cpp, vLLM, DeepSpeed and Megatron-LM.
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QRegularExpression>
+#include <QTest>
+
+#include "core/base/random.hpp"
+#include "core/io/placements/layer_split.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+/// "embedding", `layers` layers, "head", on GPUs and, last, a CPU.
+std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus) {
+    GraphBuilder builder("model", 1, Training::none);
+    for (std::size_t i = 0; i < layers + 2; ++i) {
+        Op op;
+        op.name = i == 0 ? "embedding" : i <= layers ? "layer" + std::to_string(i - 1) : "head";
+        op.kind = "linear";
+        op.flops = 1e9;
+        if (i > 0 && i <= layers) op.colocate = "model/layers/" + std::to_string(i - 1);
+        if (i > 0) op.inputs.push_back({static_cast<OpId>(i - 1), 0});
+        Tensor tensor;
+        tensor.bytes = 1000;
+        op.outputs.push_back(tensor);
+        builder.add(std::move(op));
+    }
+    const Machine uniform = test::uniform_machine(gpus + 1);
+    std::vector<Device> devices(uniform.devices().begin(), uniform.devices().end());
+    devices.back().kind = DeviceKind::cpu;
+    devices.back().name = "cpu:0";
+    return test::problem(builder.build(),
+                         Machine("machine", devices, {uniform.channels().begin(), uniform.channels().end()},
+                                 {uniform.routes().begin(), uniform.routes().end()}));
+}
+
+/// The devices of the embedding, of the layers and of the head.
+PlacedNetwork placed(const Placement& placement, std::size_t gpus) {
+    PlacedNetwork network{model(placement.size() - 2, gpus), placement, {}, {}, "folder/config.json"};
+    network.reading.language.sequence = 2048;
+    return network;
+}
+
+/// llama.cpp's rule (load_tensors): the devices of the layers and of the output; -1 for the CPU.
+std::vector<int> by_the_rule(int layers, int active, const std::vector<double>& split) {
+    std::vector<int> devices;
+    double sum = 0;
+    for (const double each : split) sum += each;
+    for (int layer = 0; layer <= layers; ++layer) {
+        const int start = std::max(layers + 1 - active, 0), on_gpu = std::min(active, layers + 1);
+        if (layer < start) {
+            devices.push_back(-1);
+            continue;
+        }
+        double cumulated = 0;
+        int device = 0;
+        for (; device + 1 < static_cast<int>(split.size()); ++device) {
+            cumulated += split[static_cast<std::size_t>(device)];
+            if (cumulated / sum > static_cast<double>(layer - start) / on_gpu) break;
+        }
+        devices.push_back(device);
+    }
+    return devices;
+}
+
+QString refusal(const PlacedNetwork& network, WrittenPlacement (*write)(const PlacedNetwork&)) {
+    try {
+        write(network);
+    } catch (const PlacementError& error) {
+        return QString::fromUtf8(error.what());
+    }
+    return {};
+}
+
+}  // namespace
+
+class TestLayerSplit : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    /// Any placement of the layers comes back from llama.cpp's own rule and the overrides.
+    void llamaCppGivesThePlacement() {
+        static const QRegularExpression active("-ngl (\\d+)"), shares("--tensor-split ([\\d,]+)"),
+            order("--device ([A-Z\\d,]+)"), overrides("blk\\\\\\.\\(([\\d|]+)\\)\\\\\\.=(CPU|CUDA\\d)");
+        for (std::uint64_t seed = 0; seed < 300; ++seed) {
+            Random random(seed);
+            const std::size_t gpus = 1 + random.index(3), layers = 1 + random.index(12);
+            Placement placement{static_cast<DeviceId>(gpus)};
+            DeviceId device = random.chance(0.5) ? static_cast<DeviceId>(gpus) : DeviceId{0};
+            for (std::size_t i = 0; i <= layers; ++i) {
+                if (random.chance(0.3)) device = static_cast<DeviceId>(random.index(gpus + 1));
+                placement.push_back(device);
+            }
+            const QString text = QString::fromStdString(llama_cpp_arguments(placed(placement, gpus)).content);
+            std::vector<double> split;
+            if (gpus == 1) split = {1};
+            for (const QString& share : shares.match(text).captured(1).split(',', Qt::SkipEmptyParts))
+                split.push_back(share.toDouble());
+            if (split.empty()) split.assign(gpus, 1);
+            std::vector<int> names;
+            for (const QString& name : order.match(text).captured(1).split(',', Qt::SkipEmptyParts))
+                names.push_back(name.mid(4).toInt());
+            std::vector<int> found =
+                by_the_rule(static_cast<int>(layers), active.match(text).captured(1).toInt(), split);
+            found.pop_back();
+            for (int& each : found)
+                each = each < 0        ? static_cast<int>(gpus)
+                       : names.empty() ? each
+                                       : names[static_cast<std::size_t>(each)];
+            for (auto matches = overrides.globalMatch(text); matches.hasNext();) {
+                const QRegularExpressionMatch match = matches.next();
+                const int where =
+                    match.captured(2) == "CPU" ? static_cast<int>(gpus) : match.captured(2).mid(4).toInt();
+                for (const QString& layer : match.captured(1).split('|')) found[layer.toUInt()] = where;
+            }
+            const std::vector<int> wanted(placement.begin() + 1, placement.end() - 1);
+            QVERIFY2(found == wanted, qPrintable(QString::number(seed) + '\n' + text));
+            QVERIFY(text.contains("--ctx-size 2048"));
+        }
+    }
+
+    void stagesOfVllmDeepSpeedAndMegatron() {
+        const PlacedNetwork network = placed({0, 0, 0, 0, 1, 1, 2, 2}, 3);
+        const QString vllm = QString::fromStdString(vllm_script(network).content);
+        QVERIFY2(vllm.contains("export VLLM_PP_LAYER_PARTITION=3,2,1\n"), qPrintable(vllm));
+        QVERIFY2(vllm.contains("vllm serve 'folder' --pipeline-parallel-size 3"), qPrintable(vllm));
+        QVERIFY(!vllm.contains("CUDA_VISIBLE_DEVICES"));
+        const QJsonObject parts =
+            QJsonDocument::fromJson(QByteArray::fromStdString(deepspeed_parts(network).content)).object();
+        QCOMPARE(parts["parts"].toArray(), (QJsonArray{0, 4, 6, 9}));
+        QCOMPARE(parts["layers"].toArray().size(), 9);
+        QCOMPARE(parts["layers"].toArray()[1].toString(), "model.layers.0");
+        const QString megatron = QString::fromStdString(megatron_arguments(network).content);
+        QVERIFY2(megatron.contains("--pipeline-model-parallel-layout 'Et*3|t*2|t*1L'"), qPrintable(megatron));
+    }
+
+    void otherOrdersOfGpusAreSaid() {
+        const PlacedNetwork network = placed({2, 2, 2, 0, 0, 0}, 3);
+        QVERIFY(vllm_script(network).content.find("export CUDA_VISIBLE_DEVICES=2,0\n") != std::string::npos);
+        QVERIFY(megatron_arguments(network).content.find("CUDA_VISIBLE_DEVICES=2,0") != std::string::npos);
+        QVERIFY(llama_cpp_arguments(network).content.find("--device CUDA2,CUDA0,CUDA1") != std::string::npos);
+    }
+
+    void refusalsListTheLayers() {
+        for (auto* write : {vllm_script, deepspeed_parts, megatron_arguments}) {
+            const QString cpu = refusal(placed({3, 3, 3, 0, 0, 1}, 3), write);
+            QVERIFY2(cpu.contains("CPU") && cpu.contains("cpu:0 has layers 0 to 1"), qPrintable(cpu));
+            const QString torn = refusal(placed({0, 0, 1, 0, 0, 1}, 3), write);
+            QVERIFY2(torn.contains("gpu:0 has layers 0, 2 to 3"), qPrintable(torn));
+        }
+        PlacedNetwork plain = placed({0, 0, 0}, 1);
+        plain.problem = test::problem(test::chain(3), test::uniform_machine(1));
+        QVERIFY(refusal(plain, llama_cpp_arguments).contains("no layers that stay whole"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestLayerSplit)
+#include "tst_layer_split.moc"
