@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/blocks.hpp"
+#include "core/sim/max_load.hpp"
+
 namespace placewright {
 namespace {
 
@@ -20,6 +23,8 @@ namespace {
 constexpr std::size_t kRuns = 6, kEmptiest = 2;
 /// Of the bytes that would make both devices equally full.
 constexpr std::array<double, 3> kPortions{1, 0.5, 0.25};
+
+constexpr int kBisections = 20;
 
 /// Consecutive groups on one device.
 struct Stretch {
@@ -67,7 +72,7 @@ public:
         if (!now_.score.fits) return {};
         Headroom headroom{now_.score.value_s, fullest(), 0, 0};
         limit_s_ = now_.score.value_s * (1 + options_.cost);
-        bool changed = false;
+        bool changed = even_out_stages();
         while (improve()) changed = true;
         if (!changed) return {};
         headroom.share = fullest();
@@ -140,6 +145,57 @@ private:
             return true;
         }
         return false;
+    }
+
+    /// Where each device has one run of blocks and the objective is the load of the fullest device: finds the
+    /// least share of memory with which the runs, in their order, stay within the load. What is left of each
+    /// stage's memory is room for the cache, and the least of all stages limits the batch
+    /// (vllm-project/vllm, issue 6920). Returns whether the placement has changed.
+    bool even_out_stages() {
+        if (objective_.evaluate != max_load || !has_blocks(*problem_.graph)) return false;
+        std::vector<DeviceId> stages;
+        for (const DeviceId device : placement_) {
+            if (!stages.empty() && stages.back() == device) continue;
+            if (std::ranges::find(stages, device) != stages.end()) return false;
+            stages.push_back(device);
+        }
+        bool changed = false;
+        double least = 0, most = fullest();
+        for (int step = 0; step < kBisections && !is_over(); ++step) {
+            const double share = (least + most) / 2;
+            const std::optional<Placement> tried = filled(stages, share, now_.score.value_s);
+            if (tried) most = share;
+            if (!tried) {
+                least = share;
+                continue;
+            }
+            if (!broken_rule(problem_, *tried).empty()) continue;
+            Judged judged = this->judged(*tried);
+            if (!judged.score.fits || judged.score.value_s > limit_s_ || judged.order >= now_.order) continue;
+            std::tie(now_, placement_) = std::pair(std::move(judged), *tried);
+            changed = true;
+        }
+        return changed;
+    }
+
+    /// Gives each device as many groups as its load and its share of memory allow; nothing if groups are
+    /// left.
+    std::optional<Placement> filled(const std::vector<DeviceId>& stages, double share, double load_s) const {
+        Placement placement;
+        for (const DeviceId device : stages) {
+            double bytes = 0, seconds = 0;
+            while (placement.size() < problem_.groups) {
+                const auto group = static_cast<GroupId>(placement.size());
+                bytes += bytes_[group];
+                seconds += problem_.group_time_s(group, device);
+                if (!may_hold(group, device) || seconds > load_s ||
+                    bytes > share * problem_.memory_limit_bytes[device])
+                    break;
+                placement.push_back(device);
+            }
+        }
+        if (placement.size() < problem_.groups) return std::nullopt;
+        return placement;
     }
 
     bool may_hold(GroupId group, DeviceId device) const {

@@ -40,9 +40,10 @@ std::uint64_t headroom_simulations(std::uint64_t evaluations);
 
 /// Moves runs of neighbouring groups from devices that are fuller than kRoomyShare to others that hold ops or
 /// are of the same kind, as long as the fullest devices become less full and the objective's value stays
-/// within `cost` of that which was found. Replaces the best placement and its score in `result`; the curve
-/// stays that of the search. Returns nothing if the best placement does not fit, has room enough, or nothing
-/// was gained. Deterministic unless stopped or out of time.
+/// within `cost` of that which was found. Of pipelines of blocks (max load), all stages are evened out,
+/// however full they are. Replaces the best placement and its score in `result`; the curve stays that of the
+/// search. Returns nothing if the best placement does not fit, has room enough, or nothing was gained.
+/// Deterministic unless stopped or out of time.
 std::optional<Headroom> gain_headroom(SearchResult& result, const std::shared_ptr<const Problem>& problem,
                                       const Objective& objective, const SimulationOptions& simulation,
                                       const MemoryPenalty& penalty, const HeadroomOptions& options,
