@@ -298,6 +298,8 @@ private:
             work_.stream_bytes = cast_bytes(shape);
             if (work_.stream_bytes > 0) work_.kernels += 1;
             if (op_.kind == "scaled_dot_product_attention") work_.kernels += 2;
+            // Another projection and product, scale, softmax, dropout, and copies into heads and back.
+            if (op_.kind == "multi_head_attention_forward") work_.kernels += 9;
             return;
         }
         work_.work_class = rule.work_class;

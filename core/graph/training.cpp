@@ -162,7 +162,9 @@ private:
         for (const TensorRef& input : op.inputs) {
             if (carries_gradient(input)) ++(is_parameter_[input.op] ? parameters : values);
         }
-        if (!kind_info(op.kind).product) values = std::min<std::size_t>(values, 1);
+        // Query, key and value of attention with weights of its own are projected by them, each for itself.
+        if (!kind_info(op.kind).product || op.kind == "multi_head_attention_forward")
+            values = std::min<std::size_t>(values, 1);
         return static_cast<double>(std::min<std::size_t>(values + std::min<std::size_t>(parameters, 1), 2));
     }
 

@@ -318,6 +318,7 @@ void TestTraining::gradientsOfProducts_data() {
     row("matmul", {"a", "a"}, 2);
     row("einsum", {"a", "b", "b"}, 2);
     row("scaled_dot_product_attention", {"a", "b", "b"}, 2);
+    row("multi_head_attention_forward", {"a", "a", "a"}, 1);
     row("conv2d", {"a", "w"}, 2);
     row("linear", {"input", "w", "bias"}, 1);
     row("linear", {"a", "w", "bias"}, 2);

@@ -59,7 +59,7 @@ private Q_SLOTS:
             2.0 * 3 * 5 * 7, 4 * 15);
         row("Gemm as addmm", single("Gemm", {{7, 5}, {5}}, {}, {3, 7}), "addmm", 2.0 * 3 * 5 * 7, 4 * 15);
         row("Gemm as mm", single("Gemm", {{7, 5}}, {{"transA", 1}}, {7, 3}), "mm", 2.0 * 3 * 5 * 7, 4 * 15);
-        row("MatMul", single("MatMul", {{6, 5}}), "matmul", 2.0 * 8 * 6 * 5 * 6, 4 * 8 * 6 * 5);
+        row("MatMul", single("MatMul", {{6, 5}}), "linear", 2.0 * 8 * 6 * 5 * 6, 4 * 8 * 6 * 5);
         row("Einsum", single("Einsum", {{6, 5}}, {{"equation", std::string("bij,jk->bik")}}, {2, 4, 6}),
             "einsum", 2.0 * 2 * 4 * 6 * 5, 4 * 40);
         row("Einsum with dots",

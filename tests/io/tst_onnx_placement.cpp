@@ -74,6 +74,20 @@ private Q_SLOTS:
         QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
     }
 
+    void nodesOfOneOpAreOnItsDevice() {
+        OnnxModel model;
+        model.input("x", {2, 8}).weight("w", {8, 8}).weight("b", {8});
+        model.node("MatMul", {"x", "w"}, {"h"}, {}, "product").node("Add", {"h", "b"}, {"y"}, {}, "sum");
+        const Path file = write("model.onnx", model.output("y").bytes());
+        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
+        QCOMPARE(problem->graph->find("product").has_value(), false);
+        const Path out =
+            write("placed.onnx", onnx_placement(file, Placement(problem->groups, 1), *problem).content);
+        const onnx::ModelProto written = read_whole_onnx_model(out);
+        for (const auto& node : written.graph().node())
+            QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(node).field_count(), 1);
+    }
+
     void outputsThatAreLeftOutGetNoDevice() {
         OnnxModel model;
         model.input("x", {2, 5, 8}).weight("scale", {8});

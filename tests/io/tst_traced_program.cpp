@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What all readers of exchange formats share: from a program of values to a network.
+#include <algorithm>
+
 #include <QTest>
 
 #include "core/graph/flops.hpp"
@@ -44,6 +46,43 @@ Program tied() {
             .name = "turn", .kind = "transpose", .inputs = {"wte.weight"}, .outputs = {value("w", {8, 100})}},
         Node{.name = "logits", .kind = "matmul", .inputs = {"m", "w"}, .outputs = {value("y", {2, 5, 100})}},
     };
+    program.outputs = {"y"};
+    return program;
+}
+
+/// A layer norm, a linear map and a GELU in single ops.
+Program chains() {
+    Program program;
+    program.batch = 4;
+    program.inputs = {value("x", {4, 3, 8})};
+    program.parameters = {weight("norm.weight", {8}), weight("norm.bias", {8}), weight("fc.weight", {16, 8}),
+                          weight("fc.bias", {16})};
+    for (const char* name : {"two", "eps", "root of two", "one", "half"})
+        program.parameters.push_back({name, "", make_tensor({}), false});
+    const auto add = [&](const std::string& name, const std::string& kind, std::vector<std::string> inputs,
+                         const std::string& output, std::vector<std::int64_t> shape) {
+        program.nodes.push_back(Node{.name = name,
+                                     .kind = kind,
+                                     .inputs = std::move(inputs),
+                                     .outputs = {value(output, std::move(shape))}});
+    };
+    add("/norm/ReduceMean", "mean", {"x"}, "mean", {4, 3, 1});
+    add("/norm/Sub", "sub", {"x", "mean"}, "centred", {4, 3, 8});
+    add("/norm/Pow", "pow", {"centred", "two"}, "square", {4, 3, 8});
+    add("/norm/ReduceMean_1", "mean", {"square"}, "variance", {4, 3, 1});
+    add("/norm/Add", "add", {"variance", "eps"}, "above", {4, 3, 1});
+    add("/norm/Sqrt", "sqrt", {"above"}, "root", {4, 3, 1});
+    add("/norm/Div", "div", {"centred", "root"}, "normal", {4, 3, 8});
+    add("/norm/Mul", "mul", {"normal", "norm.weight"}, "weighted", {4, 3, 8});
+    add("/norm/Add_1", "add", {"weighted", "norm.bias"}, "norm", {4, 3, 8});
+    add("/fc/Transpose", "permute", {"fc.weight"}, "turned", {8, 16});
+    add("/fc/MatMul", "matmul", {"norm", "turned"}, "product", {4, 3, 16});
+    add("/fc/Add", "add", {"fc.bias", "product"}, "map", {4, 3, 16});
+    add("/Div", "div", {"map", "root of two"}, "scaled", {4, 3, 16});
+    add("/Erf", "erf", {"scaled"}, "erf", {4, 3, 16});
+    add("/Add", "add", {"erf", "one"}, "more", {4, 3, 16});
+    add("/Mul", "mul", {"map", "more"}, "twice", {4, 3, 16});
+    add("/Mul_1", "mul", {"twice", "half"}, "y", {4, 3, 16});
     program.outputs = {"y"};
     return program;
 }
@@ -273,6 +312,89 @@ private Q_SLOTS:
         QCOMPARE(flops("grid_sample", {1, 2, 4, 4}, {1, 2, 4, 3}, 2).value(), 2.0 * 4 * 24);
         QCOMPARE(flops("grid_sample", {1, 2, 4, 4, 4}, {1, 2, 4, 3, 2}, 2).value(), 2.0 * 8 * 48);
         QVERIFY(!flops("grid_sample", {1, 2, 4, 4}, {1, 2, 4, 3}, 0));
+    }
+
+    // Layer norm, GELU and a linear map as operator sets of ONNX before 17 have them.
+    void knownChainsAreOneOp() {
+        const Graph graph = network_of("net.onnx", chains()).graph;
+        QStringList kinds;
+        for (const Op& op : graph.ops()) kinds << QString::fromStdString(op.kind);
+        QCOMPARE(kinds, (QStringList{"input", "layer_norm", "linear", "gelu"}));
+        const Op& norm = graph.op(*graph.find("/norm/Add_1"));
+        QCOMPARE(norm.attributes.at("normalized_shape"), std::string("[8]"));
+        QCOMPARE(norm.attributes.at("parameters"), std::string(R"(["norm.weight","norm.bias"])"));
+        QCOMPARE(norm.attributes.at("merged"),
+                 std::string(R"(["/norm/ReduceMean","/norm/Sub","/norm/Pow","/norm/ReduceMean_1",)"
+                             R"("/norm/Add","/norm/Sqrt","/norm/Div","/norm/Mul","/norm/Add_1"])"));
+        QCOMPARE(norm.flops, 4.0 * 4 * 3 * 8);
+        const Op& map = graph.op(*graph.find("/fc/Add"));
+        QCOMPARE(map.flops, 2.0 * 4 * 3 * 8 * 16);
+        QCOMPARE(map.parameter_bytes, 4 * (16 * 8 + 16));
+        QCOMPARE(graph.op(*graph.find("/Mul_1")).flops, 8.0 * 4 * 3 * 16);
+    }
+
+    void chainsThatAreReadOnTheirWayStay() {
+        const auto kinds = [](const std::string& value) {
+            Program program = chains();
+            program.outputs.push_back(value);
+            const Graph graph = network_of("net.onnx", program).graph;
+            QStringList found;
+            for (const char* kind : {"layer_norm", "linear", "gelu"}) {
+                if (std::ranges::find(graph.ops(), kind, &Op::kind) != graph.ops().end()) found << kind;
+            }
+            return found;
+        };
+        for (const char* value : {"mean", "centred", "square", "variance", "above", "root"})
+            QCOMPARE(kinds(value), (QStringList{"linear", "gelu"}));
+        for (const char* value : {"scaled", "erf", "more", "twice"})
+            QCOMPARE(kinds(value), (QStringList{"layer_norm", "linear"}));
+        // A norm without weights and a map without a bias are ones, too.
+        for (const char* value : {"normal", "product", "map"})
+            QCOMPARE(kinds(value), (QStringList{"layer_norm", "linear", "gelu"}));
+    }
+
+    void attentionIsOneOp() {
+        // Four heads of two, as TorchScript has them; the weight of the inputs is read as it is.
+        Program program;
+        program.batch = 4;
+        program.inputs = {value("x", {3, 4, 8})};
+        program.parameters = {weight("a.in_proj_weight", {24, 8}), weight("a.in_proj_bias", {24}),
+                              weight("a.out_proj.weight", {8, 8}), weight("a.out_proj.bias", {8})};
+        const auto add = [&](const std::string& kind, std::vector<std::string> inputs,
+                             std::vector<Program::Value> outputs) {
+            program.nodes.push_back(Node{.name = "a/" + kind,
+                                         .kind = kind,
+                                         .scope = "a",
+                                         .inputs = std::move(inputs),
+                                         .outputs = std::move(outputs)});
+        };
+        add("linear", {"x", "a.in_proj_weight", "a.in_proj_bias"}, {value("qkv", {3, 4, 24})});
+        add("chunk", {"qkv"}, {value("q", {3, 4, 8}), value("k", {3, 4, 8}), value("v", {3, 4, 8})});
+        add("view", {"q"}, {value("qh", {16, 3, 2})});
+        add("view", {"k"}, {value("kh", {16, 2, 3})});
+        add("view", {"v"}, {value("vh", {16, 3, 2})});
+        add("bmm", {"qh", "kh"}, {value("scores", {16, 3, 3})});
+        add("softmax", {"scores"}, {value("shares", {16, 3, 3})});
+        add("bmm", {"shares", "vh"}, {value("mixed", {16, 3, 2})});
+        add("view", {"mixed"}, {value("rows", {12, 8})});
+        add("linear", {"rows", "a.out_proj.weight", "a.out_proj.bias"}, {value("out", {12, 8})});
+        add("view", {"out"}, {value("y", {3, 4, 8})});
+        program.nodes.push_back(
+            Node{.name = "relu", .kind = "relu", .inputs = {"y"}, .outputs = {value("z", {3, 4, 8})}});
+        program.outputs = {"z"};
+        const Graph graph = network_of("net.pt", program).graph;
+        QCOMPARE(graph.size(), 3U);
+        const Op& attention = graph.op(*graph.find("a/multi_head_attention_forward"));
+        QCOMPARE(attention.kind, std::string("multi_head_attention_forward"));
+        QCOMPARE(attention.attributes.at("heads"), std::string("4"));
+        QCOMPARE(attention.inputs, (std::vector<TensorRef>(3, TensorRef{0, 0})));
+        QCOMPARE(attention.parameter_bytes, 4 * (24 * 8 + 24 + 8 * 8 + 8));
+        QCOMPARE(attention.flops,
+                 2.0 * 12 * 8 * 24 + 2 * (2.0 * 16 * 3 * 3 * 2) + 5.0 * 16 * 3 * 3 + 2.0 * 12 * 8 * 8);
+        QCOMPARE(*attention.outputs[0].shape, (Shape{3, 4, 8}));
+        // Weights of attention that are a result keep the ops apart.
+        program.outputs.emplace_back("shares");
+        QVERIFY(network_of("net.pt", program).graph.size() > 10);
     }
 
     void flopsOfTooFewOperandsAreUnknown() {

@@ -8,6 +8,7 @@
 #include "core/base/text.hpp"
 #include "core/graph/flops.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/io/networks/known_chains.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/text/input_error.hpp"
@@ -376,6 +377,7 @@ private:
 }  // namespace
 
 NetworkFile network_of(const std::string& file, Program program) {
+    merge_known_chains(program);
     return Importer(file, std::move(program)).run();
 }
 

@@ -471,6 +471,13 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     } else if (type == "QLinearMatMul") {
         if (op.inputs.size() > 3)
             std::rotate(op.inputs.begin() + 1, op.inputs.begin() + 3, op.inputs.begin() + 4);
+    } else if (type == "Dropout") {
+        // A dropout with the ratio 0, an attribute before operator set 12, does nothing.
+        const Numbers* const ratio = node.input_size() > 1 ? scope.numbers(node.input(1)) : nullptr;
+        const onnx::AttributeProto* const given = find_attribute(node, "ratio");
+        if ((ratio != nullptr && ratio->values == std::vector<double>{0}) ||
+            (given != nullptr && given->f() == 0))
+            op.kind = "identity";
     } else if (type == "LRN") {
         op.window = std::max<std::int64_t>(1, integer_attribute(node, "size", 1));
     } else if (type == "LSTM" || type == "GRU" || type == "RNN") {

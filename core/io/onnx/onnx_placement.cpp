@@ -9,6 +9,7 @@
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/stages.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
 
 namespace placewright {
 namespace {
@@ -104,7 +105,18 @@ OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement,
     property.set_value(placement_json(placement, problem, {}));
 
     std::unordered_map<std::string, std::string> device_of;
-    for (auto& [op, device] : placement_by_name(placement, problem)) device_of.emplace(op, device);
+    for (auto& [op, device] : placement_by_name(placement, problem)) {
+        // The nodes that the op stands for (known_chains.hpp) are with it.
+        if (const auto id = problem.graph->find(op)) {
+            const auto& attributes = problem.graph->op(*id).attributes;
+            const auto merged = attributes.find("merged");
+            const Json names = merged == attributes.end() ? Json() : json_value(merged->second);
+            for (const Json& name : names) {
+                if (name.is_string()) device_of.emplace(name.get<std::string>(), device);
+            }
+        }
+        device_of.emplace(op, device);
+    }
     const std::vector<std::string> names = onnx_op_names(model.graph());
     const auto stages = chain_of_stages(problem, placement);
     std::size_t placed = 0;

@@ -200,9 +200,9 @@ std::string kind_of(const AtenCall& call, std::string_view op, const Tensor* fir
                           call.outputs[0].tensor->dtype == first->dtype;
         return same ? "identity" : "to";
     }
-    // In a network that is not trained, dropout does nothing.
+    // In a network that is not trained, or with a probability of 0, dropout does nothing.
     if (op.ends_with("dropout")) {
-        for (const char* name : {"train", "training"}) {
+        for (const char* name : {"train", "training", "p"}) {
             if (integers(call, name) == std::vector<std::int64_t>{0}) return "identity";
         }
     }

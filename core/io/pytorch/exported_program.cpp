@@ -349,6 +349,8 @@ private:
         } else if (const auto integers = arg.find("as_ints")) {
             integers->for_each_item(
                 [&](const JsonValue& item) { argument.integers.push_back(item.whole()); });
+        } else if (const auto number = arg.find("as_float"); number && number->json() == 0) {
+            argument.integers.push_back(0);
         } else if (const auto truth = arg.find("as_bool")) {
             argument.integers.push_back(truth->truth() ? 1 : 0);
         } else if (const auto text = arg.find("as_string")) {

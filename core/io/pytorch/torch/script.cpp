@@ -367,6 +367,8 @@ private:
             }
             const IValue& value = inputs[i];
             if (value.isInt()) argument.integers = {value.toInt()};
+            // Of numbers with fractions only zero matters: a dropout of nothing.
+            if (value.isDouble() && value.toDouble() == 0) argument.integers = {0};
             if (value.isBool()) argument.integers = {value.toBool() ? 1 : 0};
             if (value.isIntList()) argument.integers = value.toIntVector();
             if (value.isString()) argument.text = value.toStringRef();
