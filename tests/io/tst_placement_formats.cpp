@@ -875,8 +875,8 @@ private Q_SLOTS:
             QVERIFY(format.suffix.find('.', 1) != std::string_view::npos || format.suffix == ".csv");
             QVERIFY(format.snippet("a \"b\".json", "net.json", {}).find("b") != std::string::npos);
             // The others need the model that was opened, or the layers of a language model (tst_layer_split).
-            const bool by_layer = format.id == "llama.cpp" || format.id == "vllm" || format.id == "deepspeed" ||
-                                  format.id == "megatron";
+            const bool by_layer = format.id == "llama.cpp" || format.id == "vllm" ||
+                                  format.id == "deepspeed" || format.id == "megatron";
             if (format.is_text && !by_layer) QVERIFY(!format.write(placed).content.empty());
             if (by_layer) QVERIFY_THROWS_EXCEPTION(PlacementError, format.write(placed));
             QCOMPARE(find_placement_format(format.id), &format);
