@@ -19,7 +19,7 @@
 namespace placewright {
 namespace {
 
-using Node = Program::Node;
+using ChainNode = Program::Node;
 
 class ChainMerger {
 public:
@@ -42,7 +42,7 @@ public:
         for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
             if (program_.parameters[i].path.ends_with("in_proj_weight")) merge_attention(i);
         }
-        std::vector<Node> nodes;
+        std::vector<ChainNode> nodes;
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             if (!gone_[i]) nodes.push_back(std::move(program_.nodes[i]));
         }
@@ -53,7 +53,7 @@ private:
     using Index = std::size_t;
     static constexpr Index kNone = static_cast<Index>(-1);
 
-    Node& node(Index i) { return program_.nodes[i]; }
+    ChainNode& node(Index i) { return program_.nodes[i]; }
 
     void index(Index i) {
         for (const Program::Value& output : node(i).outputs) {
@@ -169,7 +169,7 @@ private:
         Json merged = Json::array();
         for (const Index i : chain) merged.push_back(node(i).name.empty() ? output(i) : node(i).name);
         const Index last = *std::ranges::max_element(chain);
-        Node result;
+        ChainNode result;
         result.kind = kind;
         result.scope = node(last).scope;
         const std::string prefix = result.scope + '/';
