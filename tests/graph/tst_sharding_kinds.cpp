@@ -399,7 +399,7 @@ const std::vector<KindCase>& kind_cases() {
         {{"transpose"}, {{6, 2}}, {{row}}, {{"dims", "[-2,-1]"}}, 2, "a_narrow_3_6"},
         {{"transpose"}, {{2, 4, 4}}, {{{2, 4, 4}}}, {}, 2, {}, "or its attributes do not say where"},
         {{"input", "constant", "arange", "full"}, {image}, {}, {}, 2, {}, "it is a source without inputs"},
-        {{"nobody_knows", "grouped_linear"},
+        {{"nobody_knows", "grouped_linear", "multi_head_attention_forward"},
          {image},
          {{image}},
          {},
