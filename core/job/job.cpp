@@ -132,6 +132,18 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     return job;
 }
 
+std::optional<Placement> by_op_names(std::span<const DeviceId> placement, const Problem& from,
+                                     const Problem& to) {
+    Placement result(to.groups);
+    for (GroupId group = 0; group < to.groups; ++group) {
+        const OpId first = to.grouping.members[group].front();
+        const auto same = from.graph->find(to.graph->op(first).name);
+        if (!same) return std::nullopt;
+        result[group] = placement[from.grouping.group_of[*same]];
+    }
+    return result;
+}
+
 Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome) {
     if (job.objective->is_step_time())
         return {job.penalty.score(*job.problem, outcome), outcome.peak_bytes, {}, {}};

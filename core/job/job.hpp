@@ -86,6 +86,11 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
              const JobOptions& options);
 
+/// Gives each group the device that its first op has, by name, in a placement of another problem; nothing if
+/// that problem lacks the op.
+std::optional<Placement> by_op_names(std::span<const DeviceId> placement, const Problem& from,
+                                     const Problem& to);
+
 /// Evaluation of a placement by the objective.
 struct Assessment {
     Score score;                       ///< kUndefinedScore where the objective is not defined

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/job/language_figures.hpp"
 
-#include <unordered_map>
-
 #include "core/algorithms.hpp"
 #include "core/graph/blocks.hpp"
 #include "core/job/token_rate.hpp"
 
 namespace placewright {
-namespace {
-
-/// Gives each group the device that its ops have in a placement of another problem, by their names; groups
-/// without a counterpart stay where the network's first group is.
-Placement carried_over(const Placement& placement, const Problem& from, const Problem& to) {
-    std::unordered_map<std::string_view, DeviceId> device_of;
-    for (OpId op = 0; op < from.ops; ++op)
-        device_of.emplace(from.graph->op(op).name, placement[from.grouping.group_of[op]]);
-    Placement result(to.groups, placement.empty() ? DeviceId{0} : placement.front());
-    for (GroupId group = 0; group < to.groups; ++group) {
-        for (const OpId op : to.grouping.members[group]) {
-            const auto found = device_of.find(to.graph->op(op).name);
-            if (found == device_of.end()) continue;
-            result[group] = found->second;
-            break;
-        }
-    }
-    return result;
-}
-
-}  // namespace
-
 std::optional<PhaseFigures> phase_figures(const Job& job, const Outcome& outcome) {
     if (!job.language) return std::nullopt;
     const std::int64_t batch = job.problem->network->batch();
@@ -51,8 +27,9 @@ std::optional<PhaseFigures> other_phase(const Job& job, const Placement& placeme
     NetworkFile network = read_network(file, changed.reading);
     if (!network.language || network.language->phase != other) return std::nullopt;
     const Job there = load_job(file, std::move(network), machine, changed);
-    return phase_figures(there, Simulator(there.problem, there.simulation)
-                                    .run(carried_over(placement, *job.problem, *there.problem)));
+    const std::optional<Placement> same = by_op_names(placement, *job.problem, *there.problem);
+    if (!same) return std::nullopt;
+    return phase_figures(there, Simulator(there.problem, there.simulation).run(*same));
 }
 
 std::vector<FrameworkSplit> framework_splits(const Job& job) {

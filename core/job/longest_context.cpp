@@ -40,15 +40,10 @@ private:
     Length length(std::int64_t tokens, const std::shared_ptr<const Problem>& problem) const {
         Job trial = job_;
         trial.problem = problem;
-        Placement placement(problem->groups);
-        for (GroupId group = 0; group < problem->groups; ++group) {
-            const OpId first = problem->grouping.members[group].front();
-            const auto same = job_.problem->graph->find(problem->graph->op(first).name);
-            if (!same) throw PlacementError("other ops at another length");
-            placement[group] = placement_[job_.problem->grouping.group_of[*same]];
-        }
+        const std::optional<Placement> placement = by_op_names(placement_, *job_.problem, *problem);
+        if (!placement) throw PlacementError("other ops at another length");
         const Assessment assessment =
-            assess(trial, placement, Simulator(problem, job_.simulation).run(placement));
+            assess(trial, *placement, Simulator(problem, job_.simulation).run(*placement));
         if (!assessment.is_defined()) throw PlacementError(assessment.undefined);
         Length result{tokens, 0, 0};
         for (DeviceId device = 0; device < problem->devices; ++device) {

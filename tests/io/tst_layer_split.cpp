@@ -22,6 +22,7 @@ std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus) {
         op.name = i == 0 ? "embedding" : i <= layers ? "layer" + std::to_string(i - 1) : "head";
         op.kind = "linear";
         op.flops = 1e9;
+        op.parameter_bytes = 4;
         if (i > 0 && i <= layers) op.colocate = "model/layers/" + std::to_string(i - 1);
         if (i > 0) op.inputs.push_back({static_cast<OpId>(i - 1), 0});
         Tensor tensor;
@@ -143,6 +144,19 @@ private Q_SLOTS:
         QVERIFY(vllm_script(network).content.find("export CUDA_VISIBLE_DEVICES=2,0\n") != std::string::npos);
         QVERIFY(megatron_arguments(network).content.find("CUDA_VISIBLE_DEVICES=2,0") != std::string::npos);
         QVERIFY(llama_cpp_arguments(network).content.find("--device CUDA2,CUDA0,CUDA1") != std::string::npos);
+    }
+
+    /// These programs run the embedding with the first layer and the head with the last.
+    void movedEndsAreSaid() {
+        for (auto* write : {vllm_script, deepspeed_parts, megatron_arguments}) {
+            QVERIFY(write(placed({0, 0, 0, 1, 1, 1}, 2)).warnings.empty());
+            const std::vector<std::string> warnings = write(placed({2, 0, 0, 1, 1, 0}, 2)).warnings;
+            QCOMPARE(warnings.size(), std::size_t{2});
+            QVERIFY2(warnings[0].find("on gpu:0, but the placement has it on cpu:0") != std::string::npos,
+                     warnings[0].c_str());
+            QVERIFY2(warnings[1].find("on gpu:1, but the placement has it on gpu:0") != std::string::npos,
+                     warnings[1].c_str());
+        }
     }
 
     void refusalsListTheLayers() {

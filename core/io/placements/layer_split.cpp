@@ -18,6 +18,7 @@ namespace {
 struct Layers {
     std::string prefix;             ///< "model/layers"
     std::vector<DeviceId> devices;  ///< [layer]
+    DeviceId input = 0;             ///< of the first op with parameters, the embedding
     DeviceId output = 0;            ///< of the last op behind the layers, the head
 };
 
@@ -33,19 +34,23 @@ Layers layers_of(const PlacedNetwork& placed) {
     const Graph& graph = *placed.problem->forward;
     std::map<std::string, std::map<std::int64_t, DeviceId>> chains;
     Layers layers;
+    bool has_input = false;
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
         if (op.phase != Phase::forward) continue;
         const DeviceId device = placed.placement[placed.problem->grouping.group_of[id]];
         layers.output = device;
+        if (!has_input && op.parameter_bytes > 0) {
+            layers.input = device;
+            has_input = true;
+        }
         if (const auto number = block_number(op))
             chains[op.colocate.substr(0, op.colocate.rfind('/'))][*number] = device;
     }
     if (chains.empty())
         throw PlacementError(
-            "the network has no layers that stay whole: this format is for language models that are read "
-            "from "
-            "config.json, a model folder or a GGUF file, without --split-layers");
+            "the network has no layers that stay whole: this format is for language models "
+            "that are read from config.json, a model folder or a GGUF file, without --split-layers");
     if (chains.size() > 1)
         throw PlacementError("the network has more than one chain of layers (" + chains.begin()->first +
                              ", " + std::next(chains.begin())->first + "); export a device map");
@@ -113,6 +118,22 @@ std::vector<Stage> stages_of(const PlacedNetwork& placed, const Layers& layers, 
         throw PlacementError(program + " gives each device layers that follow each other" + problems +
                              "; export for llama.cpp or a device map");
     return stages;
+}
+
+/// What these programs put on another device than the placement: the embedding runs with the first layer,
+/// norm and head with the last.
+std::vector<std::string> moved_ends(const PlacedNetwork& placed, const Layers& layers,
+                                    const std::string& program) {
+    std::vector<std::string> warnings;
+    const auto compare = [&](const char* what, DeviceId wanted, DeviceId given) {
+        if (wanted != given)
+            warnings.push_back(program + " runs the " + what + " on " + name_of(placed, given) +
+                               ", but the placement has it on " + name_of(placed, wanted) +
+                               "; move it there to see the step time of that run");
+    };
+    compare("embedding with the first layer", layers.input, layers.devices.front());
+    compare("head with the last layer", layers.output, layers.devices.back());
+    return warnings;
 }
 
 /// Accelerators in the order of the machine: their numbers in CUDA.
@@ -239,7 +260,8 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
 }
 
 WrittenPlacement vllm_script(const PlacedNetwork& placed) {
-    const std::vector<Stage> stages = stages_of(placed, layers_of(placed), "vLLM");
+    const Layers layers = layers_of(placed);
+    const std::vector<Stage> stages = stages_of(placed, layers, "vLLM");
     std::string text = in_order(placed, stages);
     if (const std::string visible = visible_devices(placed, stages); !visible.empty())
         text += "export " + visible + '\n';
@@ -249,7 +271,7 @@ WrittenPlacement vllm_script(const PlacedNetwork& placed) {
     text += "\nvllm serve " + model_of(placed) + " --pipeline-parallel-size " + std::to_string(stages.size());
     if (placed.reading.language.sequence)
         text += " --max-model-len " + std::to_string(*placed.reading.language.sequence);
-    return {text + '\n', {}};
+    return {text + '\n', moved_ends(placed, layers, "vLLM")};
 }
 
 WrittenPlacement deepspeed_parts(const PlacedNetwork& placed) {
@@ -271,11 +293,13 @@ WrittenPlacement deepspeed_parts(const PlacedNetwork& placed) {
                     {"num_stages", stages.size()},
                     {"devices", std::move(devices)},
                     {"layers", std::move(names)}};
-    return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
+    return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n',
+            moved_ends(placed, layers, "DeepSpeed")};
 }
 
 WrittenPlacement megatron_arguments(const PlacedNetwork& placed) {
-    const std::vector<Stage> stages = stages_of(placed, layers_of(placed), "Megatron-LM");
+    const Layers layers = layers_of(placed);
+    const std::vector<Stage> stages = stages_of(placed, layers, "Megatron-LM");
     std::string layout = "E";
     for (std::size_t i = 0; i < stages.size(); ++i) {
         if (i > 0) layout += '|';
@@ -287,7 +311,7 @@ WrittenPlacement megatron_arguments(const PlacedNetwork& placed) {
         text += "# start it with " + visible + '\n';
     return {text + "--pipeline-model-parallel-size " + std::to_string(stages.size()) +
                 " --pipeline-model-parallel-layout '" + layout + "'\n",
-            {}};
+            moved_ends(placed, layers, "Megatron-LM")};
 }
 
 }  // namespace placewright

@@ -17,7 +17,8 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed);
 
 /// A shell script that serves the model with vLLM: VLLM_PP_LAYER_PARTITION (vllm, distributed/utils.py,
 /// get_pp_indices) has the layers of each stage. Throws PlacementError for layers on a CPU, and for a device
-/// whose layers do not follow each other; so do the other two.
+/// whose layers do not follow each other; so do the other two. Warns where the placement has embedding or
+/// head on another device than the first or last layer, with which these programs run them.
 WrittenPlacement vllm_script(const PlacedNetwork& placed);
 
 /// {"parts": bounds of the stages in "layers", "num_stages", "layers": embedding, blocks, norm, head}, for a
