@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr std::chrono::seconds kTime{12};
+constexpr std::chrono::seconds kTime{5};
 constexpr int kRounds = 200'000;
 
 /// Changes, removes, duplicates or inserts (from another seed) a few bytes.

@@ -286,7 +286,7 @@ private Q_SLOTS:
         QTest::addColumn<QString>("id");
         // Policies are searched with in one way; those that read a network op by op take minutes for so many
         // placements.
-        const std::set<std::string> slow{"colocrl", "spotlight", "hierarchical"};
+        const std::set<std::string> slow{"colocrl", "spotlight", "hierarchical", "gdp"};
         for (const AlgorithmInfo& algorithm : algorithms()) {
             if (!slow.contains(algorithm.id))
                 QTest::addRow("%s", algorithm.id.c_str()) << QString::fromStdString(algorithm.id);

@@ -603,7 +603,7 @@ private Q_SLOTS:
                      qPrintable(QString::number(bytes)));
         }
         // A flipped byte anywhere gives an error or a network.
-        for (std::size_t at = 40; at < whole.size(); at += whole.size() / 40) {
+        for (std::size_t at = 40; at < whole.size(); at += whole.size() / 12) {
             std::string text = whole;
             text[at] = static_cast<char>(text[at] ^ 0x10);
             std::ofstream(file, std::ios::binary) << text;
