@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/io/networks/module_names.hpp"
 #include "core/io/state/safetensors.hpp"
 #include "core/io/text/input_error.hpp"
 
