@@ -471,7 +471,7 @@ Workspace read_workspace(const Path& file) {
         workspace.benchmarks = static_cast<int>(root.at("benchmarks").whole(0, 1'000'000'000));
     }
     if (const auto learned = root.find("learned")) {
-        Workspace::Learned& found = workspace.learned.emplace();
+        Workspace::Learned& found = workspace.learned.emplace(Workspace::Learned{});
         found.policy = learned->at("policy").text();
         found.planned_updates =
             static_cast<std::uint64_t>(learned->at("planned_updates").whole(0, kMostWhole));
