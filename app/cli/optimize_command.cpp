@@ -177,7 +177,8 @@ Json found_json(const Job& job, const Found& found) {
     if (found.headroom)
         json["headroom"] = {{"found_s", found.headroom->value_s},
                             {"found_share", found.headroom->found_share},
-                            {"share", found.headroom->share}};
+                            {"share", found.headroom->share},
+                            {"in_runs", found.headroom->in_runs}};
     if (found.language) add_language(json, *found.language);
     if (found.remedies) add_remedies(json, *found.remedies, job);
     if (found.whole) json["whole_modules"] = whole_json(job, found);
@@ -223,6 +224,21 @@ void print_measured(const std::vector<MeasuredPlacement>& measured) {
               << "\n";
 }
 
+/// What was done to the placement after the search, and what it costs.
+std::string headroom_text(const Headroom& headroom, double value_s) {
+    std::string text;
+    if (headroom.in_runs) text = "The layers of each device were put into one run. ";
+    const std::string before = decimals("%.1f", headroom.found_share * 100);
+    const std::string now = decimals("%.1f", headroom.share * 100);
+    if (now != before)
+        text += "The fullest device holds " + now + " % of its memory, not " + before +
+                " %: ops were moved to leave room. ";
+    const double higher = (value_s / headroom.value_s - 1) * 100;
+    text += "The value is " + decimals("%.2f", std::abs(higher)) + (higher < 0 ? " % lower" : " % higher") +
+            " than what the search found. --headroom 0 turns this off.";
+    return text;
+}
+
 void print_found(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     const Score& best = progress.best;
@@ -246,13 +262,7 @@ void print_found(const Job& job, const Found& found) {
                          single_device_name(job));
     }
     std::cout << '\n';
-    if (found.headroom)
-        std::cout << wrapped("The fullest device holds " + percent(found.headroom->share) +
-                                 " of its memory, not " + percent(found.headroom->found_share) +
-                                 ": ops were moved to leave room, and the value is " +
-                                 decimals("%.2f", (best.value_s / found.headroom->value_s - 1) * 100) +
-                                 " % higher. --headroom 0 turns this off.",
-                             0);
+    if (found.headroom) std::cout << wrapped(headroom_text(*found.headroom, best.value_s), 0);
     if (found.whole) std::cout << wrapped(whole_text(job, found), 0);
     std::cout << '\n';
     if (!found.measured.placements.empty()) print_measured(found.measured.placements);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/graph/blocks.hpp"
+#include "core/search/layer_runs.hpp"
 #include "core/sim/max_load.hpp"
 
 namespace placewright {
@@ -72,7 +73,9 @@ public:
         if (!now_.score.fits) return {};
         Headroom headroom{now_.score.value_s, fullest(), 0, 0};
         limit_s_ = now_.score.value_s * (1 + options_.cost);
-        bool changed = even_out_stages();
+        headroom.in_runs = put_in_runs();
+        most_runs_ = count_layer_runs(problem_, placement_);
+        bool changed = even_out_stages() || headroom.in_runs;
         while (improve()) changed = true;
         if (!changed) return {};
         headroom.share = fullest();
@@ -116,6 +119,23 @@ private:
         return result;
     }
 
+    /// Puts the blocks of each device into one run. Returns whether the placement has changed.
+    bool put_in_runs() {
+        const std::size_t scattered = count_layer_runs(problem_, placement_);
+        std::optional<std::pair<Judged, Placement>> best;
+        for (Placement& tried : placements_in_layer_runs(problem_, placement_)) {
+            if (is_over()) break;
+            if (count_layer_runs(problem_, tried) >= scattered || !broken_rule(problem_, tried).empty())
+                continue;
+            Judged judged = this->judged(tried);
+            if (!judged.score.fits || judged.score.value_s > limit_s_) continue;
+            if (!best || judged.score.value_s < best->first.score.value_s)
+                best.emplace(std::move(judged), std::move(tried));
+        }
+        if (best) std::tie(now_, placement_) = *std::move(best);
+        return best.has_value();
+    }
+
     /// Makes the best move of a group from the fullest device that has one. Returns false if none has, or if
     /// the simulations are used up.
     bool improve() {
@@ -133,6 +153,7 @@ private:
                     if (moved[group] == device && may_hold(group, move.to)) moved[group] = move.to;
                 }
                 if (!broken_rule(problem_, moved).empty()) continue;
+                if (count_layer_runs(problem_, moved) > most_runs_) continue;
                 Judged judged = this->judged(moved);
                 const bool better = judged.score.fits && judged.score.value_s <= limit_s_ &&
                                     judged.order < (best ? best->first.order : now_.order);
@@ -285,6 +306,7 @@ private:
     Judged now_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     double limit_s_ = 0;
+    std::size_t most_runs_ = 0;  ///< of blocks; 0: there are none
     std::uint64_t simulations_ = 0;
 };
 

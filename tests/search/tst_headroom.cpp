@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "core/search/headroom.hpp"
+#include "core/search/layer_runs.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace placewright {
@@ -14,7 +15,7 @@ namespace {
 constexpr double kMemory = 40e9;
 
 /// A language model in small: equal blocks of 2 GB of weights, one after the other, for inference.
-Graph blocks(std::size_t count, const std::vector<std::string>& devices = {}) {
+Graph blocks(std::size_t count, const std::vector<std::string>& devices = {}, bool labelled = false) {
     GraphBuilder builder("blocks", 1, Training::none);
     Op op;
     op.name = "x";
@@ -28,6 +29,7 @@ Graph blocks(std::size_t count, const std::vector<std::string>& devices = {}) {
         op.kind = "linear";
         op.flops = 1e13;  // 10 s; a transfer takes 16 ms
         op.parameter_bytes = 2'000'000'000;
+        if (labelled) op.colocate = "layers/" + std::to_string(i);
         builder.add(op, {before});
     }
     return builder.build();
@@ -37,6 +39,13 @@ std::shared_ptr<const Problem> problem_of(std::size_t count, std::size_t gpus = 
     ProblemOptions options;
     options.inference = true;
     return test::problem(blocks(count), test::uniform_machine(gpus, kMemory), options);
+}
+
+/// Sixty blocks whose labels say that they are the layers of a model.
+std::shared_ptr<const Problem> layers(std::size_t gpus) {
+    ProblemOptions options;
+    options.inference = true;
+    return test::problem(blocks(60, {}, true), test::uniform_machine(gpus, kMemory), options);
 }
 
 /// Fills one device after the other with `each` blocks.
@@ -79,6 +88,8 @@ private Q_SLOTS:
     void keepsToTheAllowedDevices();
     void endsWithItsSimulations();
     void otherObjectives();
+    void scatteredLayersBecomeRuns();
+    void layersStayWhereTheyMustBe();
 };
 
 // Three GPUs filled to 38 of 40 GB, a fourth nearly empty, four idle.
@@ -189,6 +200,49 @@ void TestHeadroom::otherObjectives() {
     QVERIFY(headroom.has_value());
     QVERIFY(result.progress.best.value_s <= before_s * (1 + kHeadroomCost));
     QVERIFY(headroom->share < headroom->found_share);
+}
+
+// Searches end with scattered layers where memory is tight; vLLM and others take runs alone.
+void TestHeadroom::scatteredLayersBecomeRuns() {
+    for (const std::size_t gpus : {4, 6}) {
+        const auto problem = layers(gpus);
+        Placement scattered;
+        for (GroupId group = 0; group < problem->groups; ++group)
+            scattered.push_back(static_cast<DeviceId>(group * 7 % gpus));
+        SearchResult result = found(problem, scattered);
+        const double before_s = result.progress.best.value_s;
+        const auto headroom = gain(result, problem);
+        QVERIFY(headroom.has_value());
+        QVERIFY(headroom->in_runs);
+        const Placement& placement = *result.progress.best_placement;
+        QCOMPARE(count_layer_runs(*problem, placement), gpus);
+        QVERIFY(result.progress.best.value_s < before_s);
+        QCOMPARE(result.progress.best,
+                 MemoryPenalty().score(*problem, Simulator(problem, {}).run(placement)));
+        for (std::size_t device = 0; device < gpus; ++device)
+            QCOMPARE(std::ranges::count(placement.begin() + 1, placement.end(), device),
+                     std::ranges::count(scattered.begin() + 1, scattered.end(), device));
+    }
+    // Room in memory must not cost runs.
+    const auto problem = layers(4);
+    SearchResult full = found(problem, filled(*problem, 19));
+    QVERIFY(gain(full, problem).has_value());
+    QCOMPARE(count_layer_runs(*problem, *full.progress.best_placement), std::size_t{4});
+}
+
+void TestHeadroom::layersStayWhereTheyMustBe() {
+    ProblemOptions options;
+    options.inference = true;
+    const auto problem =
+        test::problem(blocks(20, {"gpu:1"}, true), test::uniform_machine(3, kMemory), options);
+    Placement scattered(problem->groups, 1);
+    scattered[5] = scattered[9] = 0;  // as no search would
+    QCOMPARE(placements_in_layer_runs(*problem, Placement(problem->groups, 1)).size(), std::size_t{0});
+    for (const Placement& tried : placements_in_layer_runs(*problem, scattered)) {
+        for (GroupId group = 0; group < problem->groups; ++group)
+            QVERIFY(std::ranges::binary_search(problem->allowed_devices(group), tried[group]) ||
+                    tried[group] == scattered[group]);
+    }
 }
 
 }  // namespace placewright
