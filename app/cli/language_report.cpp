@@ -19,13 +19,18 @@ std::string text_of(const PhaseFigures& figures) {
     const std::string prompts = figures.batch > 1 ? "prompts" : "prompt";
     const std::string each =
         figures.batch > 1 ? std::to_string(figures.batch) + ' ' + prompts + " of " : "a prompt of ";
+    const std::string others = figures.in_flight > 1
+                                   ? " with " + std::to_string(figures.in_flight) + " batches in flight (" +
+                                         format_seconds(figures.alone_s) + " with one)"
+                                   : "";
     switch (figures.phase) {
         case LanguagePhase::decode:
-            return "decode: " + format_seconds(figures.step_time_s) + " a token, " + speed + " with " +
-                   tokens + " in the cache (" + format_bytes(figures.cache_bytes) + ')' + more;
+            return "decode: " + format_seconds(figures.latency_s) + " a token" + others + ", " + speed +
+                   (others.empty() ? " with " : "; ") + tokens + " in the cache (" +
+                   format_bytes(figures.cache_bytes) + ')' + more;
         case LanguagePhase::prefill:
-            return "prefill: " + format_seconds(figures.step_time_s) + " to the first token of " + each +
-                   tokens + ", " + speed + more;
+            return "prefill: " + format_seconds(figures.latency_s) + " to the first token of " + each +
+                   tokens + others + ", " + speed + more;
         case LanguagePhase::training:
             return "training: " + speed + more;
     }
@@ -44,6 +49,8 @@ Json json_of(const PhaseFigures& figures) {
             {"batch", figures.batch},
             {"sequence", figures.sequence},
             {"step_time_s", figures.step_time_s},
+            {"latency_s", figures.latency_s},
+            {"alone_s", figures.alone_s},
             {"tokens_per_s", figures.tokens_per_s},
             {"cache_bytes", figures.cache_bytes},
             {"fits", figures.fits}};
@@ -54,7 +61,7 @@ Json json_of(const PhaseFigures& figures) {
 std::optional<LanguageReport> language_report(const JobArguments& arguments, const Job& job,
                                               const Placement& placement, const Outcome& outcome,
                                               double value_s) {
-    std::optional<PhaseFigures> phase = phase_figures(job, outcome);
+    std::optional<PhaseFigures> phase = phase_figures(job, placement, outcome);
     if (!phase) return std::nullopt;
     return LanguageReport{*phase,
                           other_phase(job, placement, find_network_file(arguments.network), arguments.machine,

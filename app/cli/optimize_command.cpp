@@ -251,8 +251,9 @@ void print_found(const Job& job, const Found& found) {
     // The bound applies only to placements that fit, as the speed-up does.
     if (best.fits && found.bound.value_s > 0) {
         const std::string groups = groups_text(job);
-        std::cout << ", at most " << format_count(whole_percent(best.value_s / found.bound.value_s - 1))
-                  << " % above " << (groups.empty() ? "optimal" : "the best" + groups) << " (bound "
+        const double percent = whole_percent(best.value_s / found.bound.value_s - 1);
+        std::cout << ", " << (percent > 0 ? "at most " + format_count(percent) + " % above " : "")
+                  << (groups.empty() ? "optimal" : "the best" + groups) << " (bound "
                   << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
     }
     if (is_compared(job, best)) {

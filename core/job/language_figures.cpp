@@ -1,17 +1,50 @@
 // SPDX-License-Identifier: MIT
 #include "core/job/language_figures.hpp"
 
+#include <algorithm>
+
 #include "core/algorithms.hpp"
 #include "core/graph/blocks.hpp"
 #include "core/job/token_rate.hpp"
 
 namespace placewright {
-std::optional<PhaseFigures> phase_figures(const Job& job, const Outcome& outcome) {
+namespace {
+
+/// Three rounds of batches, of which the second has neither filling nor draining.
+constexpr std::uint32_t kRounds = 3;
+
+/// The outcome with the time between the ends of two batches.
+Outcome in_steady_state(const Job& job, const Placement& placement, const Outcome& outcome) {
+    const SimulationOptions& options = job.simulation;
+    if (options.in_flight <= 1 || outcome.steady_step_time_s) return outcome;
+    SimulationOptions longer = options;
+    longer.batches = kRounds * options.in_flight;
+    return Simulator(job.problem, longer).run(placement);
+}
+
+double alone_s(const Job& job, const Placement& placement, const Outcome& outcome) {
+    if (job.simulation.batches <= 1) return outcome.step_time_s;
+    SimulationOptions once = job.simulation;
+    once.batches = once.in_flight = 1;
+    return Simulator(job.problem, once).run(placement).step_time_s;
+}
+
+}  // namespace
+
+std::optional<PhaseFigures> phase_figures(const Job& job, const Placement& placement,
+                                          const Outcome& outcome) {
     if (!job.language) return std::nullopt;
     const std::int64_t batch = job.problem->network->batch();
-    PhaseFigures figures{job.language->phase, batch, job.language->sequence.value_or(0), outcome.step_time_s,
-                         outcome.fits};
-    figures.tokens_per_s = placewright::tokens_per_s(*job.language, batch, outcome);
+    PhaseFigures figures{job.language->phase, batch, job.language->sequence.value_or(0)};
+    figures.in_flight = std::min(job.simulation.in_flight, job.simulation.batches);
+    figures.step_time_s = outcome.step_time_s;
+    figures.fits = outcome.fits;
+    const Outcome steady = in_steady_state(job, placement, outcome);
+    figures.tokens_per_s = placewright::tokens_per_s(*job.language, batch, steady);
+    figures.alone_s = alone_s(job, placement, outcome);
+    figures.latency_s = figures.in_flight > 1
+                            ? figures.in_flight * steady.steady_step_time_s.value_or(steady.step_time_s)
+                            : figures.alone_s;
     for (const Op& op : job.problem->graph->ops())
         figures.cache_bytes += static_cast<double>(op.resident_bytes);
     return figures;
@@ -29,7 +62,7 @@ std::optional<PhaseFigures> other_phase(const Job& job, const Placement& placeme
     const Job there = load_job(file, std::move(network), machine, changed);
     const std::optional<Placement> same = by_op_names(placement, *job.problem, *there.problem);
     if (!same) return std::nullopt;
-    return phase_figures(there, Simulator(there.problem, there.simulation).run(*same));
+    return phase_figures(there, *same, Simulator(there.problem, there.simulation).run(*same));
 }
 
 std::vector<FrameworkSplit> framework_splits(const Job& job) {

@@ -14,15 +14,22 @@ namespace placewright {
 struct PhaseFigures {
     LanguagePhase phase = LanguagePhase::decode;
     std::int64_t batch = 1;
-    std::int64_t sequence = 0;  ///< tokens of a prompt, or in the cache
-    double step_time_s = 0;     ///< of a prompt: the time to the first token
+    std::int64_t sequence = 0;    ///< tokens of a prompt, or in the cache
+    std::uint32_t in_flight = 1;  ///< batches under way at a time
+    double step_time_s = 0;       ///< of all batches, over their number
+    /// How long a batch takes that nothing else delays: the time a token, or to the first token.
+    double alone_s = 0;
+    /// How long it takes while `in_flight` batches are always under way, by Little's law (1961): `in_flight`
+    /// times the seconds between the ends of two batches.
+    double latency_s = 0;
     bool fits = true;
     double cache_bytes = 0;
-    double tokens_per_s = 0;  ///< that a step makes (decode) or reads; see token_rate.hpp
+    double tokens_per_s = 0;  ///< that steps make (decode) or read while `in_flight` batches are under way
 };
 
 /// Returns the figures of the phase in which the job's network was read; nothing if it is no language model.
-std::optional<PhaseFigures> phase_figures(const Job& job, const Outcome& outcome);
+/// `outcome`: of the placement. Simulates at most twice more.
+std::optional<PhaseFigures> phase_figures(const Job& job, const Placement& placement, const Outcome& outcome);
 
 /// Reads the network of the job in the other phase of inference, prefill for decode and decode for prefill,
 /// with the same options, and simulates the placement there. Returns nothing for training, for a model

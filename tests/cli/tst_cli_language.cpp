@@ -57,6 +57,30 @@ private Q_SLOTS:
         QVERIFY2(text.out.contains("to the first token of a prompt of 1000 tokens"), text.out);
     }
 
+    /// A token of a sequence waits for all batches that are under way (Little's law), and a pipeline that is
+    /// always full makes more of them than one that fills and drains.
+    void batchesInFlightDelayEachOther() {
+        const auto decode = [&](const QStringList& more) {
+            const QStringList split{"--split-layers", "--sequence", "1000"};
+            return object_of(model("simulate", "1e9", split + more))["language"]
+                .toObject()["phases"]
+                .toArray()[0]
+                .toObject();
+        };
+        const QJsonObject one = decode({});
+        QCOMPARE(one["latency_s"].toDouble(), one["step_time_s"].toDouble());
+        QCOMPARE(one["alone_s"].toDouble(), one["step_time_s"].toDouble());
+        const QJsonObject four = decode({"--batches", "4", "--in-flight", "4"});
+        QCOMPARE(four["alone_s"].toDouble(), one["alone_s"].toDouble());
+        QVERIFY(four["latency_s"].toDouble() >= four["alone_s"].toDouble());
+        const double steady_s = four["latency_s"].toDouble() / 4;
+        QVERIFY(std::abs(four["tokens_per_s"].toDouble() * steady_s - 1) < 1e-9);
+        QVERIFY(steady_s <= four["step_time_s"].toDouble() * (1 + 1e-9));
+        const QByteArray text =
+            run(model("simulate", "1e9", {"--sequence", "1000", "--batches", "4", "--in-flight", "4"})).out;
+        QVERIFY2(text.contains(" a token with 4 batches in flight ("), text);
+    }
+
     /// The fastest placement is never slower than the splits of frameworks.
     void searchesBeatSplitsByBytes() {
         for (const QByteArray memory : {"400e6", "150e6", "80e6"}) {
