@@ -14,6 +14,7 @@
 #include "core/base/exit_status.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/text/option_json.hpp"
 #include "core/io/text/whole_file.hpp"
 #include "core/job/compared_case.hpp"
@@ -49,7 +50,7 @@ struct Case {
 std::vector<Case> load_cases(const CompareArguments& arguments, const std::vector<Contestant>& contestants) {
     std::vector<Case> cases;
     for (const std::string& network : names_in(arguments.job.network)) {
-        for (const std::string& machine : names_in(arguments.job.machine)) {
+        for (const std::string& machine : machines_in(arguments.job.machine)) {
             JobArguments one = arguments.job;
             one.network = network;
             one.machine = machine;
@@ -180,7 +181,8 @@ void print_case(const ComparedCase& compared) {
 void CompareArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
     command.get_option("GRAPH")->description("Network files or shipped names, separated by commas");
-    command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
+    command.get_option("--machine")
+        ->description("Machine files or shipped names, separated by commas; machines of parts by semicolons");
     command.add_option("--algorithms", algorithms, "Algorithms (see algorithms), separated by commas")
         ->required()
         ->type_name("A,B,...");

@@ -21,6 +21,7 @@
 #include "core/base/units.hpp"
 #include "core/distributed/launch.hpp"
 #include "core/distributed/training_ranks.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/state/policy_file.hpp"
 #include "core/io/state/score_file.hpp"
@@ -69,7 +70,7 @@ public:
 private:
     /// Calls `load` with the arguments of the network on each machine.
     void add(const std::string& network, const auto& load) {
-        for (const std::string& machine : usage::split(arguments_.job.machine)) {
+        for (const std::string& machine : machines_in(arguments_.job.machine)) {
             JobArguments one = arguments_.job;
             one.network = network;
             one.machine = machine;
@@ -448,7 +449,8 @@ void TrainArguments::add_to(CLI::App& command) {
     command.remove_option(command.get_option("GRAPH"));
     command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
         ->check(usage::path());
-    command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
+    command.get_option("--machine")
+        ->description("Machine files or shipped names, separated by commas; machines of parts by semicolons");
     group_ = command.get_option("--group");
     command.get_option("--group")->description("Grouping of ops, see below; for families: merge");
     std::vector<std::string> families, known;

@@ -15,6 +15,19 @@ class TestMachineParts : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void listsOfMachines() {
+        using Names = std::vector<std::string>;
+        QCOMPARE(machines_in("4x-v100-nvlink"), Names{"4x-v100-nvlink"});
+        QCOMPARE(machines_in("4x-v100-nvlink, 4x-v100-pcie"), (Names{"4x-v100-nvlink", "4x-v100-pcie"}));
+        // The parts of one machine, as for the other commands.
+        QCOMPARE(machines_in("RTX 4090, RTX 3060"), Names{"RTX 4090, RTX 3060"});
+        QCOMPARE(machines_in("RTX 4090, RTX 3060; 4x-v100-pcie"),
+                 (Names{"RTX 4090, RTX 3060", "4x-v100-pcie"}));
+        QCOMPARE(machines_in("4x-v100-nvlink, 2x RTX 4090"), (Names{"4x-v100-nvlink", "2x RTX 4090"}));
+        QCOMPARE(machines_in("RTX 4090, no such thing"), (Names{"RTX 4090", "no such thing"}));
+        QCOMPARE(machines_in(""), Names{""});
+    }
+
     void two_gpus();
     void all_parts();
     void direct_links();

@@ -32,10 +32,10 @@ std::string with_letter_x(std::string text) {
     return text;
 }
 
-std::vector<std::string_view> split_at_commas(std::string_view text) {
+std::vector<std::string_view> split_at(char separator, std::string_view text) {
     std::vector<std::string_view> parts;
     while (true) {
-        const std::size_t comma = text.find(',');
+        const std::size_t comma = text.find(separator);
         parts.push_back(trimmed(text.substr(0, comma)));
         if (comma == std::string_view::npos) return parts;
         text.remove_prefix(comma + 1);
@@ -129,7 +129,7 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
     std::string name;
     bool has_count = false;
     const std::string ascii = with_letter_x(text);
-    for (const std::string_view part : split_at_commas(ascii)) {
+    for (const std::string_view part : split_at(',', ascii)) {
         const auto [count, model] = counted(part);
         has_count = has_count || part.find("x ") < part.find(model);
         if (const auto device = catalogue.find_device(model)) {
@@ -187,6 +187,32 @@ Machine find_machine(const std::string& text) {
                          "is no file, no shipped machine and no device that is known by name" + similar +
                              "; placewright-cli machines lists the machines, machines --devices the devices");
     }
+}
+
+std::vector<std::string> machines_in(const std::string& text) {
+    std::error_code ignored;
+    if (std::filesystem::exists(text, ignored)) return {text};
+    const auto list = [&](char separator) {
+        const std::vector<std::string_view> parts = split_at(separator, text);
+        return std::vector<std::string>(parts.begin(), parts.end());
+    };
+    if (text.find(';') != std::string::npos) return list(';');
+    std::vector<std::string> names = list(',');
+    const auto is_file = [](const std::string& name) {
+        try {
+            find_machine_file(name);
+            return true;
+        } catch (const InputError&) {
+            return false;
+        }
+    };
+    if (names.size() == 1 || std::ranges::all_of(names, is_file)) return names;
+    try {
+        if (machine_of_parts(text, shipped_devices())) return {text};
+    } catch (const InputError&) {
+        // One of the names is no part: then they are machines, and finding them says what is wrong.
+    }
+    return names;
 }
 
 }  // namespace placewright

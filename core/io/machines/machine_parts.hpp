@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/machine/device_model.hpp"
 #include "core/machine/machine.hpp"
@@ -23,5 +24,10 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
 
 /// Returns the machine of a file, of a shipped file's name, or of parts. Throws InputError.
 Machine find_machine(const std::string& text);
+
+/// Returns the texts of several machines for find_machine(): those between semicolons, else the files and
+/// shipped names between commas. Commas also separate the parts of one machine, so a list with a name that is
+/// no file and not shipped is one machine if it can be made of these parts.
+std::vector<std::string> machines_in(const std::string& text);
 
 }  // namespace placewright
