@@ -374,6 +374,16 @@ private:
             if (arrival.time_s > last.time_s) last = arrival;
         }
         QStringList parts;
+        for (const std::uint32_t index : m_timeline->op_spans[forwardOf(graph(), span.op)]) {
+            const Span& copy = m_timeline->trace.spans[index];
+            const bool isOwn = copy.kind == Span::Kind::transfer && m_problem.is_streamed(copy.tensor) &&
+                               copy.op == span.op && copy.batch == span.batch;
+            if (!isOwn || copy.end_s < last.time_s) continue;
+            last = {kInvalidOp, copy.from, copy.end_s};
+            parts = {
+                tr("its weights from %1 arrived at %2")
+                    .arg(deviceName(copy.from), unbroken(momentText(copy.end_s, span.end_s - span.start_s)))};
+        }
         if (last.producer != kInvalidOp) {
             const OpId forward = forwardOf(graph(), last.producer);
             QString name = link(forward);

@@ -182,6 +182,7 @@ QString toolTipText(const RunRow& row) {
     if (row.pinned) lines << RunsModel::tr("The screen follows this run alone (P ends this).");
     if (row.hidden) lines << RunsModel::tr("Hidden in the plots (H shows it again)");
     if (!row.failure.isEmpty()) lines << row.failure;
+    if (!row.splitting.isEmpty()) lines << row.splitting;
     if (row.budget > 0)
         lines << RunsModel::tr("Budget: %L1 evaluations").arg(row.budget);
     else if (row.budget_s > 0)

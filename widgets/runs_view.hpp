@@ -21,6 +21,7 @@ struct RunRow {
     int id = 0;
     QString title;      ///< "MAP-Elites #3"
     QString options;    ///< tooltip: algorithm, seed, options
+    QString splitting;  ///< what splitting modules gains and costs; empty: not compared
     QString elsewhere;  ///< the run's machine and options where they differ from the current ones; else empty
     State state = State::running;
     QString failure;

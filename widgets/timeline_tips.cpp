@@ -29,7 +29,9 @@ QString TimelineView::toolTipOf(SpanRef ref, QPoint position) const {
     if (span.kind == Span::Kind::transfer) {
         const QString producer =
             QString::fromStdString(m_data->problem->graph->op(span.op).name).toHtmlEscaped();
-        lines << QStringLiteral("<b>%1</b>").arg(tr("Output of %1").arg(producer));
+        lines << QStringLiteral("<b>%1</b>")
+                     .arg(m_data->problem->is_streamed(span.tensor) ? tr("Weights of %1").arg(producer)
+                                                                    : tr("Output of %1").arg(producer));
         line(tr("Size"), bytesText(span.bytes));
         line(tr("Route"), tr("%1 → %2").arg(deviceName(span.from), deviceName(span.to)));
         line(tr("Channel"), QString::fromStdString(machine.channels()[span.resource].name).toHtmlEscaped());
@@ -43,6 +45,7 @@ QString TimelineView::toolTipOf(SpanRef ref, QPoint position) const {
         lines << text;
         const std::string_view phase = to_string(m_data->problem->graph->op(span.op).phase);
         if (!isMeasured()) line(tr("Phase"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
+        if (span.from != kInvalidDevice) line(tr("Placed on"), deviceName(span.from));
     }
     if (fromRun) {
         line(tr("Measured in"), m_measured->runs[static_cast<std::size_t>(ref.run)].of.name.toHtmlEscaped());

@@ -71,6 +71,8 @@ QString heldName(HeldKind kind) {
             return translated("copy of the output of %1");
         case HeldKind::workspace:
             return translated("workspace of %1");
+        case HeldKind::weights:
+            return translated("streamed weights of %1");
     }
     return {};
 }

@@ -96,27 +96,14 @@ bool is_compared(const Job& job, const Score& best) {
     return job.objective->is_step_time() && best.fits && job.single_device_fits && best.value_s > 0;
 }
 
-/// What splitting modules gains and costs, against the best placement of whole ones.
-struct Splitting {
-    std::size_t modules = 0;     ///< that are split
-    double gain = 0;             ///< share of the time with whole modules that it saves
-    std::int64_t transfers = 0;  ///< more in a step
-    double bytes = 0;            ///< more between devices in a step
-};
-
-Splitting splitting(const Job& job, const Found& found) {
-    const WholeModules& whole = *found.whole;
-    return {.modules = modules_split(job, whole.grouping, found.placement()),
-            .gain = 1 - found.outcome.step_time_s / whole.outcome.step_time_s,
-            .transfers = static_cast<std::int64_t>(found.outcome.transfers) -
-                         static_cast<std::int64_t>(whole.outcome.transfers),
-            .bytes = bytes_sent(found.outcome) - bytes_sent(whole.outcome)};
+std::string rule_of(const WholeModules& whole) {
+    return "scope:" + std::to_string(whole.grouping.scope_depth);
 }
 
 Json whole_json(const Job& job, const Found& found) {
     const WholeModules& whole = *found.whole;
-    const Splitting split = splitting(job, found);
-    return {{"group", "scope:" + std::to_string(whole.grouping.scope_depth)},
+    const Splitting split = splitting(job, whole, found.placement(), found.outcome);
+    return {{"group", rule_of(whole)},
             {"modules", whole.modules},
             {"step_time_s", whole.outcome.step_time_s},
             {"fits", whole.outcome.fits},
@@ -124,22 +111,6 @@ Json whole_json(const Job& job, const Found& found) {
             {"gain_of_splitting", split.gain},
             {"more_transfers", split.transfers},
             {"more_transfer_bytes", split.bytes}};
-}
-
-/// "With whole modules (--group scope:2) a step takes 4.9 ms. Splitting 3 of 12 modules saves 14 % and takes
-/// 20 transfers (1.2 MB) more."
-std::string whole_text(const Job& job, const Found& found) {
-    const WholeModules& whole = *found.whole;
-    const Splitting split = splitting(job, found);
-    std::string text = "With whole modules (--group scope:" + std::to_string(whole.grouping.scope_depth) +
-                       ") a step takes " + format_seconds(whole.outcome.step_time_s) +
-                       (whole.outcome.fits ? "" : " and does not fit the memory");
-    if (split.modules == 0) return text + "; this placement splits no module, either.";
-    text += ". Splitting " + std::to_string(split.modules) + " of " + std::to_string(whole.modules) +
-            " modules saves " + decimals("%.1f", 100 * split.gain) + " % and takes ";
-    const bool more = split.bytes >= 0;
-    return text + std::to_string(std::abs(split.transfers)) + (split.transfers >= 0 ? " more" : " fewer") +
-           " transfers (" + format_bytes(std::abs(split.bytes)) + (more ? " more)." : " less).");
 }
 
 Json found_json(const Job& job, const Found& found) {
@@ -264,7 +235,11 @@ void print_found(const Job& job, const Found& found) {
     }
     std::cout << '\n';
     if (found.headroom) std::cout << wrapped(headroom_text(*found.headroom, best.value_s), 0);
-    if (found.whole) std::cout << wrapped(whole_text(job, found), 0);
+    if (found.whole)
+        std::cout << wrapped(
+            splitting_text(*found.whole, splitting(job, *found.whole, found.placement(), found.outcome),
+                           "--group " + rule_of(*found.whole)),
+            0);
     std::cout << '\n';
     if (!found.measured.placements.empty()) print_measured(found.measured.placements);
     if (found.evaluation) print_evaluation(job, *found.evaluation);

@@ -128,8 +128,11 @@ void Document::endOf(Run& run) {
         // What others found while this run was followed alone counts now.
         if (m_pinned == run.id()) m_pinned = 0;
         if (m_pinned == 0) showBest();
-        if (m_search == nullptr && run.state() == Run::State::finished && !run.request().predicted)
-            Q_EMIT message(false, fruitlessText(run));
+        if (run.state() == Run::State::finished && !run.request().predicted) {
+            if (m_search == nullptr) Q_EMIT message(false, fruitlessText(run));
+            if (!run.splitting().isEmpty())
+                Q_EMIT message(false, QStringLiteral("%1: %2").arg(runTitle(run), run.splitting()));
+        }
         if (!isFollowing()) forgetFollowed();
     }
     if (run.state() == Run::State::finished && run.request().predicted) {

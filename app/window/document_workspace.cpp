@@ -28,7 +28,7 @@ WorkspaceSnapshot Document::snapshot() const {
                                  m_runs.scenarioOf(*run),
                                  run->request(),
                                  {run->state(), run->failure(), run->start_s(), run->progress(), run->name(),
-                                  run->isExhausted(), run->sketch(), nullptr},
+                                  run->isExhausted(), run->sketch(), nullptr, run->splitting()},
                                  run->scores(),
                                  m_runs.isHidden(*run)});
     // The same network in every scenario: runs of an earlier version of the file cannot be opened with it.

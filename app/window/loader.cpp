@@ -86,13 +86,12 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
         used.problem.cost.model = find_cost_model("measured");
         used.problem.cost.profile.reset();
     }
-    next.job = make_job(std::move(graph), std::move(machine), used);
+    next.job = make_job(std::move(graph), std::move(machine), used, language);
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = std::move(estimated);
     next.job.notes = std::move(notes);
-    next.job.language = language;
     complete(next);
     if (next.whatIf) {
         const Scenario& base = *open.whatIf->base;

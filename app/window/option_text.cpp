@@ -127,6 +127,11 @@ QString crossingTitle(Crossing crossing) {
                                              : OptionsText::tr("Store and forward");
 }
 
+QString offloadTitle(Offload offload) {
+    return offload == Offload::stream ? OptionsText::tr("Stream weights to the first GPU")
+                                      : OptionsText::tr("Compute on the CPU");
+}
+
 QString frameworkTitle(Framework framework) {
     return framework == Framework::pytorch ? OptionsText::tr("PyTorch") : OptionsText::tr("None");
 }
@@ -200,12 +205,13 @@ QStringList changedOptions(const JobOptions& options) {
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);
-    if (options.simulation.order != defaults.simulation.order)
+    if (options.simulation.order != defaults.simulation.order || !options.pipeline_order)
         changes << orderTitle(options.simulation.order);
     if (options.simulation.runtime != defaults.simulation.runtime)
         changes << OptionsText::tr("%1 runtime").arg(runtimeTitle(options.simulation.runtime).toLower());
     if (options.simulation.host_time_s != defaults.simulation.host_time_s)
         changes << OptionsText::tr("host time %1").arg(secondsText(options.simulation.host_time_s));
+    if (problem.offload != usual.offload) changes << OptionsText::tr("streamed weights");
     if (problem.accumulate_gradients) changes << OptionsText::tr("accumulated gradients");
     const Supplements& beside = options.supplements;
     if (!beside.times.empty())

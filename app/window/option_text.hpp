@@ -17,6 +17,7 @@ QString precisionTitle(Precision precision);
 QString precisionHelp(Precision precision);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
+QString offloadTitle(Offload offload);
 QString frameworkTitle(Framework framework);
 QString allocatorTitle(Allocator allocator);
 QString memoryModelTitle(MemoryModel model);

@@ -8,9 +8,11 @@
 #include "core/algorithms.hpp"
 #include "core/job/bound_tightening.hpp"
 #include "core/job/saved_search.hpp"
+#include "core/job/whole_modules.hpp"
 #include "core/search/headroom.hpp"
 #include "core/search/parts/proposals.hpp"
 #include "core/search/relabelling.hpp"
+#include "widgets/text.hpp"
 
 namespace placewright {
 namespace {
@@ -96,6 +98,7 @@ Run::Run(int id, Job job, RunRequest request, Past past) : Run(id, std::move(job
     m_exhausted = past.exhausted;
     m_sketch = std::move(past.sketch);
     m_simulated = std::move(past.simulated);
+    m_splitting = std::move(past.splitting);
 }
 
 Run::~Run() {
@@ -182,6 +185,7 @@ void Run::search(const std::stop_token& stop) {
         };
         SearchResult result = run_search(*optimizer, evaluator, m_request.budget, stop, report,
                                          std::chrono::milliseconds(33), &m_pause, named);
+        last.splitting = comparedWithWholeModules(result, *algorithm, stop);
         const std::shared_ptr<const Placement> found = result.progress.best_placement;
         // After the default algorithm alone, so that the results of the others are their own.
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
@@ -202,6 +206,28 @@ void Run::search(const std::stop_token& stop) {
         last.failure = QString::fromUtf8(error.what());
     }
     publish(std::move(last));
+}
+
+/// Searches for a placement of whole modules, too, where the framework moves those; it becomes the result if
+/// it is better.
+QString Run::comparedWithWholeModules(SearchResult& result, const AlgorithmInfo& algorithm,
+                                      const std::stop_token& stop) const {
+    if (m_request.predicted || result.end == SearchEnd::cancelled || !result.progress.best_placement)
+        return {};
+    const auto grouping = modules_to_keep_whole(m_job);
+    if (!grouping) return {};
+    const auto whole = place_whole_modules(m_job, *grouping, algorithm, m_request.options, m_request.seed,
+                                           m_request.budget, 0, stop);
+    if (!whole) return {};
+    if (whole->score.penalised_s < result.progress.best.penalised_s) {
+        result.progress.best = whole->score;
+        result.progress.best_placement = std::make_shared<const Placement>(whole->placement);
+    }
+    const Placement& best = *result.progress.best_placement;
+    const Outcome outcome = Simulator(m_job.problem, m_job.simulation).run(best);
+    return toQString(
+        splitting_text(*whole, placewright::splitting(m_job, *whole, best, outcome),
+                       tr("grouped by module, depth %1").arg(grouping->scope_depth).toStdString()));
 }
 
 std::vector<ScoredPlacement> Run::bestPlacements(std::size_t most) const {
@@ -226,6 +252,7 @@ void Run::receive() {
         m_state = *update.end;
         m_exhausted = update.exhausted;
         m_failure = update.failure;
+        m_splitting = update.splitting;
     }
     Q_EMIT progressed();
     if (update.end) Q_EMIT ended();

@@ -70,6 +70,7 @@ public:
         bool exhausted = false;
         std::shared_ptr<const QuantileSketch> sketch{};
         std::shared_ptr<const Simulated> simulated{};  ///< of the best placement; null: none
+        QString splitting{};
     };
 
     Run(int id, Job job, RunRequest request, QObject* parent = nullptr);
@@ -95,6 +96,8 @@ public:
     const QString& failure() const { return m_failure; }
     /// Whether the search ended because it had no more placements to propose.
     bool isExhausted() const { return m_exhausted; }
+    /// What splitting modules gains and costs; empty before the end, and where frameworks move no modules.
+    const QString& splitting() const { return m_splitting; }
     const Job& job() const { return m_job; }
     const RunRequest& request() const { return m_request; }
     double start_s() const { return m_start_s; }
@@ -127,10 +130,12 @@ private:
         std::shared_ptr<const QuantileSketch> sketch;
         std::optional<State> end;
         bool exhausted = false;
-        QString failure;
+        QString failure, splitting;
     };
 
     void search(const std::stop_token& stop);
+    QString comparedWithWholeModules(SearchResult& result, const AlgorithmInfo& algorithm,
+                                     const std::stop_token& stop) const;
     void publish(Update update);
     void receive();
 
@@ -140,7 +145,7 @@ private:
     double m_start_s = 0;
     State m_state = State::running;
     bool m_exhausted = false;
-    QString m_name, m_failure;
+    QString m_name, m_failure, m_splitting;
     SearchProgress m_progress;
     std::shared_ptr<const Simulated> m_simulated;
     std::shared_ptr<const std::vector<ScoredPlacement>> m_best;  ///< null before the first

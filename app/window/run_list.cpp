@@ -40,6 +40,7 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
     for (const auto& [name, value] : run.request().options) {
         row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
     }
+    row.splitting = run.splitting();
     row.state = run.isPaused() ? RunRow::State::paused : static_cast<RunRow::State>(run.state());
     row.failure = run.failure();
     if (scenario.job.objective != open.job.objective) row.objective = objectiveName(*scenario.job.objective);

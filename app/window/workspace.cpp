@@ -201,7 +201,8 @@ RestoredWorkspace::RestoredRun runFrom(const Workspace::Run& run, std::shared_pt
                      run.sketch,
                      run.progress.best_placement
                          ? Simulated::make(restored.scenario->job, *run.progress.best_placement)
-                         : nullptr};
+                         : nullptr,
+                     QString::fromStdString(run.splitting)};
     restored.hidden = run.hidden;
     return restored;
 }
@@ -261,6 +262,7 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
         run.name = of.past.name.toStdString();
         run.hidden = of.hidden;
         run.exhausted = of.past.exhausted;
+        run.splitting = of.past.splitting.toStdString();
         run.sketch = of.past.sketch;
         run.scores = of.scores->scores(shares[workspace.runs.size() - 1]);
     }

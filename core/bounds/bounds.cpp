@@ -14,6 +14,7 @@
 #include "core/bounds/packing.hpp"
 #include "core/bounds/serial_segments.hpp"
 #include "core/bounds/step_time_bounds.hpp"
+#include "core/bounds/streaming_bounds.hpp"
 #include "core/sim/block_latency.hpp"
 #include "core/sim/max_load.hpp"
 #include "core/sim/memory_shortage.hpp"
@@ -153,8 +154,10 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const auto left_s = [&] {
         return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
     };
-    const std::optional<Problem> serial = with_serial_segments(problem);
-    const StepProgramme program(serial ? *serial : problem, options);
+    const std::optional<Problem> still = without_streams(problem);
+    const Problem& held = still ? *still : problem;
+    const std::optional<Problem> serial = with_serial_segments(held);
+    const StepProgramme program(serial ? *serial : held, options);
     const auto relaxation = solve_relaxation(program.program(), left_s(), effort.stop);
     if (!relaxation) return;
     found({"linear-program", within_tolerance(relaxation->value) * program.unit_s(),
@@ -200,8 +203,10 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
     } else if (objective.evaluate == block_latency) {
         bounds = block_latency_bounds(problem);
     } else {
-        const std::optional<Problem> serial = with_serial_segments(problem);
-        const Problem& paths = serial ? *serial : problem;
+        const std::optional<Problem> still = without_streams(problem);
+        const Problem& held = still ? *still : problem;
+        const std::optional<Problem> serial = with_serial_segments(held);
+        const Problem& paths = serial ? *serial : held;
         bounds = lower_bounds(paths, options);
         if (const auto split_s = split_path_s(paths, options))
             bounds.push_back({"split-path", *split_s,
@@ -210,6 +215,10 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
                                     "with the cheapest transfers between runs and to ops that must be on "
                                     "another device"
                                   : "some op fits on no device"});
+        if (const auto copies_s = least_streaming_s(problem))
+            bounds.push_back({"streaming", *copies_s,
+                              "the copies of what does not fit the accelerators, those first that are "
+                              "short for their bytes"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
     if (!objective.is_step_time() && !std::isfinite(bounds.front().value_s)) {

@@ -276,33 +276,6 @@ void fill_devices(Problem& problem, const ProblemOptions& options, double states
     }
 }
 
-/// Gives ops on CPUs the time in which the first accelerator runs them, or in which their weights reach it if
-/// that is longer: the copy of an op's weights goes on while the op before runs. The CPU's lane shows them.
-void stream_weights(Problem& problem) {
-    const Machine& machine = *problem.machine;
-    const auto devices = machine.devices();
-    const auto main = std::ranges::find(devices, DeviceKind::gpu, &Device::kind);
-    if (main == devices.end()) return;
-    const auto to = static_cast<DeviceId>(main - devices.begin());
-    for (DeviceId from = 0; from < problem.devices; ++from) {
-        if (devices[from].kind != DeviceKind::cpu) continue;
-        for (OpId id = 0; id < problem.ops; ++id) {
-            const Op& op = problem.graph->op(id);
-            double copy_s = 0;
-            const auto bytes = static_cast<double>(op.read_bytes.value_or(op.parameter_bytes));
-            for (const ChannelId channel : machine.route(from, to)) {
-                if (bytes == 0) break;
-                const double channel_s = transfer_time_s(machine.channels()[channel], bytes);
-                copy_s = machine.crossing() == Crossing::cut_through ? std::max(copy_s, channel_s)
-                                                                     : copy_s + channel_s;
-            }
-            const std::size_t row = std::size_t{id} * problem.devices;
-            if (!(copy_s <= kLongestS)) fail_uncountable(op, devices[from]);
-            problem.op_time_s[row + from] = std::max(problem.op_time_s[row + to], copy_s);
-        }
-    }
-}
-
 void fill_tensors(Problem& problem) {
     const Graph& graph = *problem.graph;
     problem.output_begin.assign(problem.ops + 1, 0);
@@ -389,7 +362,57 @@ void fill_routes(Problem& problem, const Machine& machine) {
     }
 }
 
+/// Adds the tensors of what ops on CPUs read, which a device computes with once they have come.
+void stream_weights(Problem& problem, DeviceId to) {
+    const Machine& machine = *problem.machine;
+    problem.streams_to = to;
+    problem.streamed.assign(problem.ops, kNoTensor);
+    for (OpId id = 0; id < problem.ops; ++id) {
+        const Op& op = problem.graph->op(id);
+        const auto bytes = static_cast<double>(op.read_bytes.value_or(op.parameter_bytes));
+        if (bytes == 0) continue;
+        problem.streamed[id] = static_cast<TensorId>(problem.tensor_bytes.size());
+        problem.tensor_bytes.push_back(bytes);
+        problem.copy_bytes.push_back(allocated_bytes(problem.allocator, bytes));
+        problem.producer.push_back(id);
+        problem.consumer.push_back(id);
+        problem.consumer_begin.push_back(static_cast<std::uint32_t>(problem.consumer.size()));
+        for (std::uint32_t speed = 0; speed < problem.channel_classes; ++speed) {
+            const auto channel =
+                std::ranges::find(problem.channel_class, speed) - problem.channel_class.begin();
+            const double time_s =
+                transfer_time_s(machine.channels()[static_cast<std::size_t>(channel)], bytes);
+            if (!(time_s <= kLongestS)) fail_uncountable(op, machine.device(to));
+            problem.transfer_s.push_back(time_s);
+        }
+    }
+    for (DeviceId from = 0; from < problem.devices; ++from) {
+        if (problem.runs_on(from) == from) continue;
+        for (OpId op = 0; op < problem.ops; ++op) {
+            double copy_s = 0;
+            for (const ChannelId channel : machine.route(from, to)) {
+                if (problem.streamed[op] == kNoTensor) break;
+                const double channel_s =
+                    problem.transfer_s[std::size_t{problem.streamed[op]} * problem.channel_classes +
+                                       problem.channel_class[channel]];
+                copy_s = problem.crossing == Crossing::cut_through ? std::max(copy_s, channel_s)
+                                                                   : copy_s + channel_s;
+            }
+            const std::size_t row = std::size_t{op} * problem.devices;
+            problem.op_time_s[row + from] = std::max(problem.op_time_s[row + to], copy_s);
+        }
+    }
+}
+
 }  // namespace
+
+std::optional<DeviceId> streaming_device(const Machine& machine) {
+    const auto devices = machine.devices();
+    const auto first = std::ranges::find(devices, DeviceKind::gpu, &Device::kind);
+    const bool has_cpu = std::ranges::find(devices, DeviceKind::cpu, &Device::kind) != devices.end();
+    if (first == devices.end() || !has_cpu) return {};
+    return static_cast<DeviceId>(first - devices.begin());
+}
 
 std::string_view to_string(Offload offload) {
     return kOffloads.at(static_cast<std::size_t>(offload));
@@ -489,18 +512,17 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
         problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
-    if (options.offload == Offload::stream) {
-        if (training)
-            throw PlacementError(
-                "weights are streamed from a CPU in inference only; choose inference, or let CPUs compute");
-        stream_weights(*problem);
-    }
+    if (options.offload == Offload::stream && training)
+        throw PlacementError(
+            "weights are streamed from a CPU in inference only; choose inference, or let CPUs compute");
     fill_devices(*problem, options, states);
     fill_tensors(*problem);
     fill_aliases(*problem, options);
     fill_output_bytes(*problem);
     fill_stays(*problem, options);
     fill_routes(*problem, *problem->machine);
+    if (const auto to = streaming_device(*problem->machine); to && options.offload == Offload::stream)
+        stream_weights(*problem, *to);
     problem->constraints = options.constraints;
     fill_groups(*problem, options.grouping);
     round_to_ticks(*problem);

@@ -40,6 +40,9 @@ enum class MemoryModel : std::uint8_t {
 std::string_view to_string(MemoryModel model);
 std::optional<MemoryModel> memory_model_from(std::string_view text);
 
+/// The first GPU of a machine that has a CPU, too: it runs the ops whose weights are streamed.
+std::optional<DeviceId> streaming_device(const Machine& machine);
+
 /// What happens to ops that are placed on a CPU beside accelerators.
 enum class Offload : std::uint8_t {
     compute,  ///< the CPU runs them (llama.cpp)
@@ -167,6 +170,16 @@ struct Problem {
     std::vector<ChannelId> route_channel;
     Crossing crossing = Crossing::store_and_forward;
     std::vector<double> channel_latency_s;  ///< [channel], part of transfer_s
+    /// Offload::stream: the device that runs the ops that are placed on CPUs. They hold their residents where
+    /// they are placed; op_time_s there is the longer of the op's time on this device and of the copy of what
+    /// it reads, which objectives that are formulas take.
+    std::optional<DeviceId> streams_to{};
+    /// [op]: the tensor of what the op reads of its residents (Op::read_bytes), which is copied from the CPU
+    /// for each step; kNoTensor if that is nothing. Empty without streams_to. These tensors come after the
+    /// outputs: they have bytes, times, a reader and, for its name, a producer, which both are the op; but
+    /// they are neither counted in `tensors` nor listed in `input`.
+    std::vector<TensorId> streamed{};
+
     /// Channels of the same speed share a class, which keeps transfer_s small: it is [tensor *
     /// channel_classes + class].
     std::uint32_t channel_classes = 0;
@@ -183,6 +196,11 @@ struct Problem {
                                           allowed_begin[group + 1] - allowed_begin[group]);
     }
     double time_s(OpId op, DeviceId device) const { return op_time_s[std::size_t{op} * devices + device]; }
+    /// The device that runs an op that is placed on this one.
+    DeviceId runs_on(DeviceId placed) const {
+        return streams_to && machine->device(placed).kind == DeviceKind::cpu ? *streams_to : placed;
+    }
+    bool is_streamed(TensorId tensor) const { return tensor >= tensors; }
     bool tensor_stays(TensorId tensor) const { return !stays.empty() && stays[tensor]; }
     /// Memory that the op holds at the end of a step: its resident bytes and gradients that stay.
     double end_bytes(OpId op) const;

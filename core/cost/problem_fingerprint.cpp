@@ -37,6 +37,10 @@ std::string problem_fingerprint(const Problem& problem) {
          {std::uint64_t(problem.memory), std::uint64_t(problem.inference), std::uint64_t(problem.crossing),
           std::bit_cast<std::uint64_t>(problem.tick_s)})
         print.add_bits(bits);
+    if (problem.streams_to) {
+        print.add_bits(*problem.streams_to);
+        print.add(problem.streamed);
+    }
     // Only then, so that searches that were saved before there were constraints can be resumed.
     if (!problem.apart.empty()) {
         for (const ApartParts& parts : problem.apart.of_group) {

@@ -47,7 +47,7 @@ std::string memory_remedy(const Job& job, const JobOptions& options, bool is_win
         JobOptions changed = options;
         changed.problem.cost.model = job.problem->cost_model;
         change(changed.problem);
-        return something_fits(make_job(job.problem->network, job.machine, changed));
+        return something_fits(make_job(job.problem->network, job.machine, changed, job.language));
     };
     std::string text = "a machine with more memory";
     const auto add = [&](const char* in_window, const char* argument) {

@@ -82,9 +82,8 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     auto used =
         std::make_shared<const Machine>(own_machine ? *std::move(network.machine) : find_machine(machine));
     try {
-        Job job = make_job(std::move(graph), std::move(used), options);
+        Job job = make_job(std::move(graph), std::move(used), options, network.language);
         job.own_machine = own_machine;
-        job.language = network.language;
         job.batch_is_open = network.batch_is_open;
         job.fixed_batch = std::move(network.fixed_batch);
         job.estimated = std::move(network.estimated);
@@ -103,8 +102,9 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
 }
 
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
-             const JobOptions& options) {
+             const JobOptions& options, const std::optional<LanguageOptions>& language) {
     Job job;
+    job.language = language;
     job.machine = machine;
     job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
     job.simulation = options.simulation;

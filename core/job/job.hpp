@@ -30,8 +30,8 @@ struct JobOptions {
     Supplements supplements;
     ProblemOptions problem;
     SimulationOptions simulation;
-    /// Inference of blocks with several batches in flight finishes earlier batches first (1F1B), as servers
-    /// of language models do, in place of fifo.
+    /// Inference of whole blocks with several batches in flight finishes earlier batches first (1F1B), as
+    /// servers do, in place of fifo. Not of parts of blocks: batches go to and fro, which 1F1B holds up.
     bool pipeline_order = true;
     const Objective* objective = &objectives().front();
     MemoryPenalty penalty;
@@ -83,8 +83,9 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference
 /// graph, MachineError for options that do not suit the machine.
+/// `language`: how the graph was read, if it is a language model.
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
-             const JobOptions& options);
+             const JobOptions& options, const std::optional<LanguageOptions>& language = {});
 
 /// Gives each group the device that its first op has, by name, in a placement of another problem; nothing if
 /// that problem lacks the op.

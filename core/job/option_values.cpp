@@ -172,6 +172,7 @@ const std::vector<NamedOption>& named_options() {
         by_number("batches", PLACEWRIGHT_FIELD(simulation.batches), 1, kMost),
         by_number("in_flight", PLACEWRIGHT_FIELD(simulation.in_flight), 1, kMost),
         by_text("order", PLACEWRIGHT_FIELD(simulation.order), order_from),
+        by_number("pipeline_order", PLACEWRIGHT_FIELD(pipeline_order), 0, 1),
         by_text("runtime", PLACEWRIGHT_FIELD(simulation.runtime), runtime_from),
         by_number("host_time_s", PLACEWRIGHT_FIELD(simulation.host_time_s), 0, kAny),
         by_text("memory_rule", PLACEWRIGHT_FIELD(penalty.rule), memory_rule_from),
@@ -214,6 +215,7 @@ const std::vector<NamedOption>& named_options() {
              }
          }},
         by_optional_text("crossing", PLACEWRIGHT_FIELD(problem.crossing), crossing_from),
+        by_text("offload", PLACEWRIGHT_FIELD(problem.offload), offload_from),
     };
     return all;
 }

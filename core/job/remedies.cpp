@@ -9,13 +9,14 @@
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/job/longest_context.hpp"
 
 namespace placewright {
 namespace {
 
 /// A change of the options. Changes of one kind exclude each other.
 struct Change {
-    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch, precision };
+    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch, context, precision };
     Kind kind;
     std::string arguments;
     std::function<void(JobOptions&)> apply;
@@ -77,6 +78,16 @@ void add_batch_changes(std::vector<Change>& changes, const Job& job, const JobOp
                  changed.problem.accumulate_gradients = true;
              }});
     }
+}
+
+void add_context_change(std::vector<Change>& changes, const Job& job, const JobOptions& options,
+                        std::span<const DeviceId> placement, const Path& network,
+                        const std::stop_token& stop) {
+    const auto longest = longest_context(job, options, placement, network, stop);
+    if (!longest || longest->tokens == 0 || longest->tokens >= *job.language->sequence) return;
+    changes.push_back(
+        {Change::Kind::context, "--sequence " + std::to_string(longest->tokens),
+         [tokens = longest->tokens](JobOptions& changed) { changed.reading.language.sequence = tokens; }});
 }
 
 std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool batch_is_open) {
@@ -220,12 +231,13 @@ private:
 
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop) {
-    const std::vector<Change> changes = changes_of(job, options, !network.empty() && job.batch_is_open);
+    std::vector<Change> changes = changes_of(job, options, !network.empty() && job.batch_is_open);
+    if (!network.empty()) add_context_change(changes, job, options, placement, network, stop);
     Trials trials(job, options, placement, network, stop);
     Remedies result;
     // The best of each kind of those that do not fit alone.
-    std::array<const Change*, 6> strongest{};
-    std::array<double, 6> lacking{};
+    std::array<const Change*, 7> strongest{};
+    std::array<double, 7> lacking{};
     const auto attempt = [&](std::span<const Change* const> together) {
         std::optional<Remedy> remedy = trials.attempt(together);
         if (!remedy) return;

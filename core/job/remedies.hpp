@@ -38,11 +38,11 @@ struct Remedies {
 };
 
 /// Simulates a placement that does not fit with recomputation, less optimizer state, updates in the backward
-/// pass, fewer batches in flight, fewer samples at a time, and half precision, as far as these apply; if no
-/// single one makes it fit, in pairs, then all that lack least of each kind together. The number of trials
-/// depends on the size of the job, not on the clock: all together take about a second. `options`: those that
-/// the job was made with. `network`: file to read with other batch sizes; empty if the batch cannot be
-/// changed.
+/// pass, fewer batches in flight, fewer samples at a time, the longest context with which a language model
+/// fits, and half precision, as far as these apply; if no single one makes it fit, in pairs, then all that
+/// lack least of each kind together. The number of trials depends on the size of the job, not on the clock:
+/// all together take about a second. `options`: those that the job was made with. `network`: file to read
+/// with other batch sizes; empty if the batch cannot be changed.
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop = {});
 

@@ -2,9 +2,12 @@
 #include "core/job/whole_modules.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/cost/applied_constraints.hpp"
 #include "core/io/placements/residual_blocks.hpp"
 
@@ -27,6 +30,20 @@ std::vector<bool> joins_several(const Problem& problem, const Problem& whole) {
         });
     }
     return joins;
+}
+
+std::size_t modules_split(const Job& job, const GroupingOptions& grouping, const Placement& placement) {
+    const auto whole = grouped(*job.problem, grouping);
+    return static_cast<std::size_t>(std::ranges::count_if(whole->grouping.members, [&](const auto& members) {
+        return std::ranges::any_of(members, [&](OpId op) {
+            return placement[job.problem->grouping.group_of[op]] !=
+                   placement[job.problem->grouping.group_of[members.front()]];
+        });
+    }));
+}
+
+double bytes_sent(const Outcome& outcome) {
+    return std::accumulate(outcome.channel_bytes.begin(), outcome.channel_bytes.end(), 0.0);
 }
 
 }  // namespace
@@ -72,18 +89,25 @@ std::optional<WholeModules> place_whole_modules(const Job& job, const GroupingOp
     return result;
 }
 
-std::size_t modules_split(const Job& job, const GroupingOptions& grouping, const Placement& placement) {
-    const auto whole = grouped(*job.problem, grouping);
-    return static_cast<std::size_t>(std::ranges::count_if(whole->grouping.members, [&](const auto& members) {
-        return std::ranges::any_of(members, [&](OpId op) {
-            return placement[job.problem->grouping.group_of[op]] !=
-                   placement[job.problem->grouping.group_of[members.front()]];
-        });
-    }));
+Splitting splitting(const Job& job, const WholeModules& whole, const Placement& placement,
+                    const Outcome& outcome) {
+    return {.modules = modules_split(job, whole.grouping, placement),
+            .gain = 1 - outcome.step_time_s / whole.outcome.step_time_s,
+            .transfers = static_cast<std::int64_t>(outcome.transfers) -
+                         static_cast<std::int64_t>(whole.outcome.transfers),
+            .bytes = bytes_sent(outcome) - bytes_sent(whole.outcome)};
 }
 
-double bytes_sent(const Outcome& outcome) {
-    return std::accumulate(outcome.channel_bytes.begin(), outcome.channel_bytes.end(), 0.0);
+std::string splitting_text(const WholeModules& whole, const Splitting& split, const std::string& rule) {
+    std::string text = "With whole modules (" + rule + ") a step takes " +
+                       format_seconds(whole.outcome.step_time_s) +
+                       (whole.outcome.fits ? "" : " and does not fit the memory");
+    if (split.modules == 0) return text + "; this placement splits no module, either.";
+    text += ". Splitting " + std::to_string(split.modules) + " of " + std::to_string(whole.modules) +
+            " modules saves " + decimals("%.1f", 100 * split.gain) + " % and takes ";
+    const bool more = split.bytes >= 0;
+    return text + std::to_string(std::abs(split.transfers)) + (split.transfers >= 0 ? " more" : " fewer") +
+           " transfers (" + format_bytes(std::abs(split.bytes)) + (more ? " more)." : " less).");
 }
 
 }  // namespace placewright

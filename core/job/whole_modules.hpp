@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "core/job/job.hpp"
 #include "core/search/search.hpp"
@@ -32,10 +33,20 @@ std::optional<WholeModules> place_whole_modules(const Job& job, const GroupingOp
                                                 std::uint64_t seed, const Budget& budget,
                                                 unsigned threads = 0, std::stop_token stop = {});
 
-/// Returns the number of modules that a placement of the job's problem puts on several devices.
-std::size_t modules_split(const Job& job, const GroupingOptions& grouping, const Placement& placement);
+/// What splitting modules gains and costs, against the best placement of whole ones.
+struct Splitting {
+    std::size_t modules = 0;     ///< that are on several devices
+    double gain = 0;             ///< share of the time with whole modules that it saves
+    std::int64_t transfers = 0;  ///< more in a step
+    double bytes = 0;            ///< more between devices in a step, each channel of a route counted
+};
 
-/// Returns the bytes of all messages between devices in a step, each channel of a route counted.
-double bytes_sent(const Outcome& outcome);
+/// `placement`: of the job's problem; `outcome`: its simulation.
+Splitting splitting(const Job& job, const WholeModules& whole, const Placement& placement,
+                    const Outcome& outcome);
+
+/// "With whole modules (--group scope:2) a step takes 4.9 ms. Splitting 3 of 12 modules saves 14 % and takes
+/// 20 more transfers (1.2 MB more)." `rule`: how the caller's user asks for whole modules.
+std::string splitting_text(const WholeModules& whole, const Splitting& split, const std::string& rule);
 
 }  // namespace placewright

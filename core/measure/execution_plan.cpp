@@ -66,7 +66,8 @@ private:
         // A transfer has a span for each leg, or for each channel of a cut-through leg.
         std::map<std::pair<TensorId, DeviceId>, std::uint32_t> known;
         for (const Span& span : trace_.spans) {
-            if (span.kind != Span::Kind::transfer) continue;
+            // Weights are where their op runs: only what is simulated streams them.
+            if (span.kind != Span::Kind::transfer || problem_.is_streamed(span.tensor)) continue;
             const auto [found, added] =
                 known.try_emplace({span.tensor, span.to}, static_cast<std::uint32_t>(plan_.transfers.size()));
             if (added) {

@@ -64,7 +64,7 @@ struct DeltaSimulator::State {
         : tables(std::move(problem), options),
           placed(tables),
           run_state(tables),
-          whole_only(!DeltaSimulator::saves(options)),
+          whole_only(!DeltaSimulator::saves(options) || tables.problem.streams_to),
           keeps_references(!readers_release(tables.problem)),
           base_outcome(empty_outcome(tables.problem)),
           outcome(base_outcome),

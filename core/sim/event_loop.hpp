@@ -53,7 +53,7 @@ public:
           now_s_(run_state.now_s),
           batches_(tables.options.batches),
           device_count_(tables.problem.devices),
-          slot_references_(std::size_t{tables.problem.tensors} * tables.problem.devices),
+          slot_references_(tables.tensor_count() * tables.problem.devices),
           op_bits_(tables.op_bits),
           leg_bits_(tables.leg_bits),
           ops_(placed.ops.data()),
@@ -449,6 +449,7 @@ private:
             Span span;
             span.resource = device;
             span.op = op;
+            if (p_.streams_to && plan_.placed_on[op] != device) span.from = plan_.placed_on[op];
             span.batch = s_.batch_of[slot];
             span.queued_s = s_.queued_s[item];
             span.start_s = kGeneral ? s_.stream_start_s[stream] : state.start_s;
@@ -511,6 +512,7 @@ private:
             for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i)
                 drop(counts, slot, input_[i], device);
         }
+        if (!plan_.stream.empty()) end_streamed(slot, op, device);
         settle(device);
 
         if constexpr (kGeneral) {
@@ -556,7 +558,9 @@ private:
         }
     }
 
-    void depart(std::uint32_t slot, TensorId tensor, TensorId tensor_end, DeviceId from, DeviceId to) {
+    /// Returns the index of the message.
+    std::uint32_t depart(std::uint32_t slot, TensorId tensor, TensorId tensor_end, DeviceId from,
+                         DeviceId to) {
         const bool reuse = s_.free_transfer != kNone;
         const std::uint32_t index = reuse ? s_.free_transfer : s_.fresh_transfer++;
         if (reuse) s_.free_transfer = next_transfer_[index << leg_bits_];
@@ -575,6 +579,34 @@ private:
         if constexpr (kGeneral) transfer.place.key = transfer_key(transfer);
         ++s_.transfers_sent;
         enqueue_leg(index);
+        return index;
+    }
+
+    // --- Streamed weights
+
+    /// Sends what an op reads; it stays on the CPU, too.
+    void send_streamed(std::uint32_t slot, std::size_t position) {
+        const auto [op, from] = plan_.stream[position];
+        const TensorId tensor = p_.streamed[op];
+        const auto to = static_cast<DeviceId>(plan_.fresh[op].device);
+        references(slot, tensor)[to] = 1;
+        transfers_[depart(slot, tensor, tensor + 1, from, to)].left = true;
+    }
+
+    void begin_stream(std::uint32_t slot) {
+        const auto first = std::min<std::size_t>(plan_.buffers, plan_.stream.size());
+        for (std::size_t position = 0; position < first; ++position) send_streamed(slot, position);
+        if constexpr (kGeneral) start_legs(false);
+    }
+
+    /// Frees the buffer of an op that has ended and fills it for the next one.
+    [[gnu::noinline]] void end_streamed(std::uint32_t slot, OpId op, DeviceId device) {
+        const std::uint32_t position = plan_.place_in_stream[op];
+        if (position == kNone) return;
+        drop_reference(slot, p_.streamed[op], device);
+        if (position + plan_.buffers >= plan_.stream.size()) return;
+        send_streamed(slot, position + plan_.buffers);
+        if constexpr (kGeneral) start_legs(false);
     }
 
     /// Calls `visit` with each tensor of a message.
@@ -870,6 +902,7 @@ private:
         } else {
             for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
         }
+        if (!plan_.stream.empty()) begin_stream(slot);
     }
 
     void end_batch(std::uint32_t slot) {

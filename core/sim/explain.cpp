@@ -12,7 +12,8 @@ namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 4> kPathKinds{"compute", "transfer", "queue", "host"};
-constexpr std::array<std::string_view, 4> kHeldKinds{"activation", "gradient", "copy", "workspace"};
+constexpr std::array<std::string_view, 5> kHeldKinds{"activation", "gradient", "copy", "workspace",
+                                                     "weights"};
 
 /// An index of the spans of ops and messages. Refers to the problem and the trace.
 class TraceIndex {
@@ -40,6 +41,17 @@ public:
     std::uint32_t last_op(std::uint32_t batch) const { return last_op_[batch]; }
     /// The device that runs the op.
     DeviceId device_of(OpId op) const { return spans_[op_span(0, op)].resource; }
+    /// The device that holds what the op keeps.
+    DeviceId home_of(OpId op) const {
+        const Span& span = spans_[op_span(0, op)];
+        return span.from != kInvalidDevice ? span.from : span.resource;
+    }
+    /// The spans that bring what the op reads, if that is streamed.
+    std::span<const std::uint32_t> streamed(std::uint32_t batch, OpId op) const {
+        if (!problem_.streams_to || problem_.streamed[op] == kNoTensor || home_of(op) == device_of(op))
+            return {};
+        return hops(batch, problem_.streamed[op], device_of(op));
+    }
 
     /// The spans that bring a tensor to a device, one per channel of the route.
     std::span<const std::uint32_t> hops(std::uint32_t batch, TensorId tensor, DeviceId to) const {
@@ -68,6 +80,7 @@ private:
 
     /// The number of a tensor's message; tensors that travel together share it.
     TensorId message_of(TensorId tensor) const {
+        if (problem_.is_streamed(tensor)) return tensor;
         const OpId producer = problem_.producer[tensor];
         return problem_.sends_together[producer] ? problem_.output_begin[producer] : tensor;
     }
@@ -229,7 +242,8 @@ private:
                                        problem_.channel_class[hop.resource]] -
                    problem_.channel_latency_s[hop.resource];
         };
-        if (!problem_.sends_together[hop.op]) return crossing_s(hop.tensor);
+        if (!problem_.sends_together[hop.op] || problem_.is_streamed(hop.tensor))
+            return crossing_s(hop.tensor);
         double sum_s = 0;
         for (TensorId tensor = problem_.output_begin[hop.op]; tensor < problem_.output_begin[hop.op + 1];
              ++tensor) {
@@ -247,8 +261,10 @@ private:
     std::uint32_t what_it_needed(std::uint32_t at) const {
         const Span& span = trace_.spans[at];
         if (span.kind == Span::Kind::transfer) return what_hop_needed(at);
-        if (problem_.input_begin[span.op] == problem_.input_begin[span.op + 1]) return admission(span);
-        std::uint32_t last = 0;
+        const auto weights = index_.streamed(span.batch, span.op);
+        std::uint32_t last = weights.empty() ? 0 : TraceIndex::last_leg(weights);
+        if (problem_.input_begin[span.op] == problem_.input_begin[span.op + 1])
+            return weights.empty() ? admission(span) : last;
         for (auto i = problem_.input_begin[span.op]; i < problem_.input_begin[span.op + 1]; ++i)
             last = std::max(last, index_.arrival(span.batch, problem_.input[i], span.resource));
         return last;
@@ -258,8 +274,23 @@ private:
         const Span& span = trace_.spans[at];
         const auto hops = index_.hops(span);
         if (problem_.crossing == Crossing::cut_through || hops.front() == at)
-            return index_.op_span(span.batch, span.op);
+            return problem_.is_streamed(span.tensor) ? what_freed_buffer(span)
+                                                     : index_.op_span(span.batch, span.op);
         return *std::prev(std::ranges::find(hops, at));
+    }
+
+    /// The op whose end freed the buffer of what is streamed, or admitted its batch.
+    std::uint32_t what_freed_buffer(const Span& copy) const {
+        std::uint32_t last = kNoSpan;
+        const auto ended = std::ranges::equal_range(trace_.spans, copy.queued_s, {}, &Span::end_s);
+        for (auto span = ended.begin(); copy.queued_s > 0 && span != ended.end(); ++span) {
+            if (span->kind != Span::Kind::op) continue;
+            const auto at = static_cast<std::uint32_t>(span - trace_.spans.begin());
+            if (span->batch == copy.batch ? !index_.streamed(span->batch, span->op).empty()
+                                          : index_.last_op(span->batch) == at)
+                last = at;
+        }
+        return last;
     }
 
     /// The span whose end admitted the batch of an op without inputs. It is known if one of these ops started
@@ -311,7 +342,7 @@ public:
         for (std::uint32_t batch = 0; batch < index_.batches(); ++batch) hold_batch(batch);
         std::vector<MemoryPeak> peaks(problem_.devices);
         for (DeviceId device = 0; device < problem_.devices; ++device) peaks[device].device = device;
-        for (OpId op = 0; op < problem_.ops; ++op) add_resident(op, peaks[index_.device_of(op)]);
+        for (OpId op = 0; op < problem_.ops; ++op) add_resident(op, peaks[index_.home_of(op)]);
 
         std::vector<std::vector<std::pair<Event, double>>> changes(problem_.devices);
         for (const Holding& holding : holdings_) {
@@ -392,6 +423,14 @@ private:
             const Held workspace{HeldKind::workspace, op, kNoTensor, batch, problem_.workspace_bytes[op],
                                  allocation_s(at)};
             hold({trace_.spans[at].resource, allocation(at), at, workspace});
+            const auto copy = index_.streamed(batch, op);
+            if (copy.empty()) continue;
+            const std::uint32_t arrival = TraceIndex::last_leg(copy);
+            hold({trace_.spans[at].resource,
+                  allocation(arrival),
+                  at,
+                  {HeldKind::weights, op, kNoTensor, batch, problem_.copy_bytes[problem_.streamed[op]],
+                   allocation_s(arrival)}});
         }
     }
 

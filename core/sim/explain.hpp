@@ -69,13 +69,14 @@ enum class HeldKind : std::uint8_t {
     gradient,    ///< output of a backward or update op on its own device
     copy,        ///< sent by another device
     workspace,   ///< scratch memory of a running op
+    weights,     ///< streamed from a CPU for an op
 };
 std::string_view to_string(HeldKind kind);
 
 struct Held {
     HeldKind kind = HeldKind::activation;
-    OpId op = kInvalidOp;         ///< producer, or the op whose workspace it is
-    TensorId tensor = kNoTensor;  ///< kNoTensor for a workspace
+    OpId op = kInvalidOp;         ///< producer, or the op whose workspace or weights these are
+    TensorId tensor = kNoTensor;  ///< kNoTensor for a workspace and for weights
     std::uint32_t batch = 0;
     double bytes = 0;
     double since_s = 0;

@@ -62,7 +62,7 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
     } else if (options.batches >= std::uint64_t{2} * slots + std::max(2U, slots)) {
         drained = (options.batches - slots) / slots * slots;
     }
-    tensors.resize(problem.tensors + 1);
+    tensors.resize(problem.tensor_bytes.size() + 1);
     for (OpId op = 0; op < problem.ops; ++op) {
         std::size_t departures = 0;
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
@@ -76,6 +76,10 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         }
         most_departures = std::max(most_departures, departures);
         most_transfers += departures * slots;
+    }
+    for (TensorId t = problem.tensors; t < tensor_count(); ++t) {
+        tensors[t] = {problem.copy_bytes[t], problem.consumer_begin[t]};
+        most_transfers += slots;
     }
     tensors.back().first_consumer = problem.consumer_begin.back();
 
@@ -190,6 +194,11 @@ PlacedTables::PlacedTables(const Tables& tables) {
     ops_on.resize(problem.devices);
     forward_on.resize(problem.devices);
     limit.resize(problem.devices);
+    if (problem.streams_to) {
+        stream.reserve(problem.ops);
+        place_in_stream.resize(problem.ops);
+        placed_on.resize(problem.ops);
+    }
     if (tables.in_program_order) {
         program.resize(problem.ops);
         program_begin.resize(problem.devices + 1);
@@ -207,32 +216,64 @@ void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement
     assert(placement.size() == problem.groups);
     std::ranges::fill(resident_bytes, 0.0);
     for (OpId op = 0; op < problem.ops; ++op) {
-        const DeviceId device = placement[problem.grouping.group_of[op]];
+        const DeviceId placed = placement[problem.grouping.group_of[op]];
+        const DeviceId device = problem.runs_on(placed);
         fresh[op].device = device;
         ops[op].duration_s = problem.time_s(op, device);
         if (tables.host_s > 0 && tables.is_host[device])
             ops[op].duration_s += tables.host_calls[op] * tables.host_s;
-        resident_bytes[device] += problem.resident_bytes[op];
+        resident_bytes[placed] += problem.resident_bytes[op];
+        if (problem.streams_to) placed_on[op] = placed;
         if (tables.options.batches == 1) continue;
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
             if (problem.tensor_stays(t)) resident_bytes[device] += problem.output_bytes[t];
         }
     }
 
+    if (problem.streams_to) set_stream(tables);
+    const auto starts_at_once = [&](OpId op) { return fresh[op].missing == 0; };
     std::ranges::fill(source_end_, 0);
-    for (const OpId op : problem.sources) ++source_end_[fresh[op].device];
+    sources.resize(problem.sources.size());
+    for (const OpId op : problem.sources) {
+        if (starts_at_once(op)) {
+            ++source_end_[fresh[op].device];
+        } else {
+            sources.pop_back();
+        }
+    }
     source_devices.clear();
     std::uint32_t begin = 0;
     for (DeviceId device = 0; device < problem.devices; ++device) {
         if (source_end_[device] > 0) source_devices.push_back(device);
         begin += std::exchange(source_end_[device], begin);
     }
-    for (const OpId op : problem.sources) sources[source_end_[fresh[op].device]++] = op;
+    for (const OpId op : problem.sources) {
+        if (starts_at_once(op)) sources[source_end_[fresh[op].device]++] = op;
+    }
 
     if (tables.options.order == Order::gpipe || tables.options.order == Order::one_forward_one_backward)
         count_ops(tables);
     if (tables.in_program_order) sort_program(tables);
     if (tables.in_program_order && tables.host_s > 0) issue(tables);
+}
+
+/// Two buffers let a copy go on while the device computes with the other; where there is no room for the two
+/// largest beside what stays on the device, the copies wait for it.
+void PlacedTables::set_stream(const Tables& tables) {
+    const Problem& problem = tables.problem;
+    stream.clear();
+    double largest_bytes = 0;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        fresh[op].missing = problem.input_begin[op + 1] - problem.input_begin[op];
+        place_in_stream[op] = kNone;
+        if (placed_on[op] == fresh[op].device || problem.streamed[op] == kNoTensor) continue;
+        ++fresh[op].missing;
+        place_in_stream[op] = static_cast<std::uint32_t>(stream.size());
+        stream.push_back({op, placed_on[op]});
+        largest_bytes = std::max(largest_bytes, problem.copy_bytes[problem.streamed[op]]);
+    }
+    const DeviceId to = *problem.streams_to;
+    buffers = resident_bytes[to] + 2 * largest_bytes <= problem.memory_limit_bytes[to] ? 2 : 1;
 }
 
 void PlacedTables::sort_program(const Tables& tables) {
@@ -330,7 +371,7 @@ RunState::RunState(const Tables& tables, std::size_t most_transfers) {
     const std::size_t items = std::size_t{tables.slots} << tables.op_bits;
     waiting.resize(items);
     next_op.resize(items);
-    references.assign(std::size_t{problem.tensors} * problem.devices * tables.slots, 0);
+    references.assign(tables.tensor_count() * problem.devices * tables.slots, 0);
     make_room(tables, most_transfers);
     devices.resize(problem.devices);
     links.resize(tables.link_room.size());

@@ -133,7 +133,7 @@ struct Tables {
     /// Whether `general` is set or messages hold several links at a time.
     bool legs = false;
 
-    std::vector<TensorRecord> tensors;  ///< [tensors + 1]
+    std::vector<TensorRecord> tensors;  ///< [outputs and streamed tensors + 1]
     std::size_t most_departures = 0;    ///< largest number of transfers from one op
     std::size_t most_transfers = 0;     ///< largest number of transfers of all batches in flight
 
@@ -162,6 +162,7 @@ struct Tables {
     std::vector<char> is_host;       ///< [device]: whether it is a CPU
 
     std::uint32_t streams() const { return stream_begin.back(); }
+    std::size_t tensor_count() const { return tensors.size() - 1; }
     /// Whether the queues of the devices, and those of the links, are sorted by more than readiness.
     bool sorts_ops() const { return options.order != Order::fifo; }
     bool sorts_transfers() const { return options.order == Order::critical_path; }
@@ -204,6 +205,17 @@ struct PlacedTables {
     std::vector<std::uint32_t> forward_on;  ///< [device]: forward ops; general only
     std::vector<std::uint32_t> limit;       ///< [device]: most batches; one_forward_one_backward only
 
+    /// An op on a CPU that another device runs, once what it reads has come there.
+    struct Streamed {
+        OpId op = kInvalidOp;
+        DeviceId from = kInvalidDevice;
+    };
+    std::vector<Streamed> stream;  ///< in the order of the graph
+    std::vector<std::uint32_t>
+        place_in_stream;              ///< [op]: index in `stream` or kNone; empty if nothing is streamed
+    std::uint32_t buffers = 0;        ///< number of them that the device holds at a time
+    std::vector<DeviceId> placed_on;  ///< [op]: device of the placement; only with Problem::streams_to
+
     // Only with Tables::in_program_order.
     std::vector<OpId> program;                 ///< the ops by device, each device's in program order
     std::vector<std::uint32_t> program_begin;  ///< [devices + 1]
@@ -226,6 +238,7 @@ struct PlacedTables {
     Issue issue_of(const Tables& tables, OpId op, double base_s) const;
 
 private:
+    void set_stream(const Tables& tables);
     void count_ops(const Tables& tables);
     void sort_program(const Tables& tables);
     void issue(const Tables& tables);

@@ -84,9 +84,11 @@ struct Outcome {
 struct Span {
     enum class Kind : std::uint8_t { op, transfer };
     Kind kind = Kind::op;
-    std::uint16_t resource = 0;                           ///< device of an op, channel of a transfer
-    DeviceId from = kInvalidDevice, to = kInvalidDevice;  ///< of a transfer
-    OpId op = kInvalidOp;  ///< the op, or the producer of the transferred tensor
+    std::uint16_t resource = 0;  ///< device of an op, channel of a transfer
+    /// Of a transfer. Of an op that another device runs (Problem::streams_to), `from` is where it is placed.
+    DeviceId from = kInvalidDevice, to = kInvalidDevice;
+    OpId op = kInvalidOp;  ///< the op, or the producer of the transferred tensor, or the reader of what is
+                           ///< streamed
     TensorId tensor = 0;   ///< of a transfer; the first where several travel together
     double bytes = 0;      ///< of a transfer
     std::uint32_t batch = 0;
@@ -202,6 +204,12 @@ struct Trace {
 /// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts except
 /// the first, when there is nothing to add to, and op_time_s more when it starts for the last time, whichever
 /// batches these are.
+///
+/// Streamed weights (Problem::streams_to). What the ops on CPUs read of their residents is sent to the device
+/// that runs them, one message an op, in the order of the graph. Where that device has room for the two
+/// largest beside its resident bytes, the first two messages are queued when the batch is admitted, and the
+/// next one whenever one of these ops has ended, so that copies go on beside computing; else one after the
+/// other. Such an op needs its message as it needs its inputs; its end frees the copy.
 ///
 /// Memory. A device holds the resident bytes of its ops throughout. Outputs are allocated when their op
 /// starts, copies on another device when the last leg of their transfer starts. A tensor is freed on a device

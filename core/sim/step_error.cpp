@@ -79,7 +79,7 @@ std::optional<StepError> StepError::of(const std::shared_ptr<const Problem>& sha
     const double batches =
         std::max(1.0, static_cast<double>(outcome.ops_run) / static_cast<double>(problem.ops));
     for (OpId op = 0; op < problem.ops; ++op) {
-        const DeviceId at = placement[problem.grouping.group_of[op]];
+        const DeviceId at = problem.runs_on(placement[problem.grouping.group_of[op]]);
         const double seconds = problem.time_s(op, at) * batches;
         if (seconds == 0) continue;
         whole_s += seconds;

@@ -117,6 +117,25 @@ private Q_SLOTS:
         QVERIFY(fifo >= filled);
     }
 
+    /// Batches whose layers are on two GPUs go to and fro. 1F1B, which lets one batch at a time into the last
+    /// stage, holds them up, so that it is not the order then.
+    void splitLayersKeepTheirOrder() {
+        QByteArray map = R"({"": 0)";
+        for (int layer = 0; layer < 12; ++layer)
+            map += ", \"model.layers." + QByteArray::number(layer) + ".mlp\": 1";
+        const QString file = write("to-and-fro.json", map + "}");
+        const auto step_s = [&](const QStringList& order) {
+            return object_of(model(
+                "simulate", "1e9",
+                QStringList{"--split-layers", "--placement", file, "--batches", "8", "--in-flight", "4"} +
+                    order))["step_time_s"]
+                .toDouble();
+        };
+        const double fifo = step_s({"--order", "fifo"});
+        QVERIFY2(step_s({"--order", "1f1b"}) > 1.1 * fifo, qPrintable(QString::number(fifo)));
+        QCOMPARE(step_s({}), fifo);
+    }
+
     /// Computing on the CPU reads weights at 50 GB/s, streaming sends them at 10 GB/s.
     void weightsAreStreamedOrStay() {
         const auto step_s = [&](const QStringList& more) {

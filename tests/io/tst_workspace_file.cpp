@@ -60,6 +60,7 @@ Workspace workspace(const std::string& network) {
     run.sketch = std::make_shared<const QuantileSketch>(sketch);
     run.name = "mine";
     run.hidden = run.exhausted = true;
+    run.splitting = "Splitting 3 of 12 modules saves 14.0 %";
     run.scores = {{{1, ~std::uint64_t{0}}, {0.1 + 0.2, 1e9, false}}};
     auto distribution = std::make_shared<DistributionView>();
     *distribution = {{0, 2}, {0.25, 0.75, 1, 0}, 0.3, 0.7, {{5, 0.6}}};
@@ -151,6 +152,7 @@ private Q_SLOTS:
         QCOMPARE(run.sketch->count(), std::uint64_t{4});
         QCOMPARE(run.name, of.name);
         QVERIFY(run.hidden && run.exhausted);
+        QCOMPARE(run.splitting, made.runs.front().splitting);
         QVERIFY(*run.progress.best_placement == *of.progress.best_placement);
         QCOMPARE(run.progress.archive->elites[0].cell, 1U);
         const DistributionView &map = *run.progress.distribution, &ofMap = *of.progress.distribution;

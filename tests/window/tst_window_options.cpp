@@ -228,7 +228,7 @@ private Q_SLOTS:
         pick(dialog, "crossing", 2);
         type(dialog, "batches", "10");
         type(dialog, "inFlight", "4");
-        pick(dialog, "order", 3);
+        pick(dialog, "order", 4);
         pick(dialog, "runtime", 1);
         type(dialog, "hostTime", "30");
         QTest::mouseClick(control<QCheckBox>(dialog, "accumulateGradients"), Qt::LeftButton, {}, {8, 8});
@@ -330,7 +330,7 @@ private Q_SLOTS:
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QDoubleSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 28);
+        QCOMPARE(controls, 29);
         dialog->reject();
     }
 
@@ -345,7 +345,7 @@ private Q_SLOTS:
         QVERIFY(!enabled("hostTime"));
         pick(dialog, "runtime", 1);
         QVERIFY(enabled("hostTime"));
-        pick(dialog, "order", 1);  // critical path first: no program order
+        pick(dialog, "order", 2);  // critical path first: no program order
         QVERIFY(!enabled("runtime"));
         QVERIFY(!enabled("hostTime"));
         QCOMPARE(dialog->options().simulation.runtime, Runtime::ideal);

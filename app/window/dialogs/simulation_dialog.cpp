@@ -235,8 +235,13 @@ void SimulationDialog::show(const JobOptions& options) {
     if (problem.crossing) choose(m_crossing, *problem.crossing);
     m_batches->setValue(static_cast<int>(options.simulation.batches));
     m_inFlight->setValue(static_cast<int>(options.simulation.in_flight));
-    choose(m_order, options.simulation.order);
+    if (options.simulation.order == Order::fifo && options.pipeline_order) {
+        choose(m_order, kAutomaticOrder);
+    } else {
+        choose(m_order, options.simulation.order);
+    }
     choose(m_runtime, options.simulation.runtime);
+    choose(m_offload, problem.offload);
     m_hostTime->setValue(options.simulation.host_time_s * kMicroseconds);
     m_accumulate->setChecked(problem.accumulate_gradients);
     choose(m_memory, problem.memory);
@@ -272,6 +277,8 @@ void SimulationDialog::enableControls() {
     m_inFlight->setEnabled(several);
     m_runtime->setEnabled(chosen<Order>(m_order) != Order::critical_path);
     m_hostTime->setEnabled(m_runtime->isEnabled() && chosen<Runtime>(m_runtime) == Runtime::eager);
+    m_offload->setEnabled(!hasBackwardPass() && !(several && m_inFlight->value() > 1) &&
+                          m_document->isOpen() && streaming_device(*m_document->job().machine));
     m_accumulate->setEnabled(training && several);
     m_optimizer->setEnabled(training && whole);
     m_recomputation->setEnabled(training);
@@ -283,6 +290,12 @@ void SimulationDialog::enableControls() {
     m_allocator->setEnabled(whole);
     m_scopeDepth->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::scope);
     m_mergeGroups->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::merge);
+}
+
+/// Whether the step that is chosen has one: some networks are files of an inference.
+bool SimulationDialog::hasBackwardPass() const {
+    return chosen<int>(m_pass) == 0 &&
+           (!m_document->isOpen() || m_document->problem()->network->training() != Training::none);
 }
 
 JobOptions SimulationDialog::options() const {
@@ -306,9 +319,13 @@ JobOptions SimulationDialog::options() const {
     options.simulation.batches = static_cast<std::uint32_t>(m_batches->value());
     if (m_inFlight->isEnabled())
         options.simulation.in_flight = static_cast<std::uint32_t>(m_inFlight->value());
-    options.simulation.order = chosen<Order>(m_order);
+    if (const int order = chosen<int>(m_order); order != kAutomaticOrder) {
+        options.simulation.order = static_cast<Order>(order);
+        options.pipeline_order = options.simulation.order != Order::fifo;
+    }
     if (m_runtime->isEnabled()) options.simulation.runtime = chosen<Runtime>(m_runtime);
     if (m_hostTime->isEnabled()) options.simulation.host_time_s = m_hostTime->value() / kMicroseconds;
+    if (m_offload->isEnabled()) problem.offload = chosen<Offload>(m_offload);
     problem.accumulate_gradients = m_accumulate->isEnabled() && m_accumulate->isChecked();
     problem.memory = chosen<MemoryModel>(m_memory);
     if (m_optimizer->isEnabled()) problem.optimizer_states = chosen<int>(m_optimizer);

@@ -42,7 +42,11 @@ public:
     void done(int result) override;
 
 private:
+    /// Data of the entry that stands for JobOptions::pipeline_order.
+    static constexpr int kAutomaticOrder = -1;
+
     QString batchOfFile() const;
+    bool hasBackwardPass() const;
     /// The value of a cost model in the list of cost models.
     static int entryOf(const CostModel* model) { return static_cast<int>(model - cost_models().data()); }
     QWidget* makeStep();
@@ -80,6 +84,7 @@ private:
     QSpinBox* m_inFlight = nullptr;
     QComboBox* m_order = nullptr;
     QComboBox* m_runtime = nullptr;
+    QComboBox* m_offload = nullptr;
     QDoubleSpinBox* m_hostTime = nullptr;
     QCheckBox* m_accumulate = nullptr;
     QCheckBox* m_updateInBackward = nullptr;

@@ -96,6 +96,12 @@ QWidget* SimulationDialog::makeBatches() {
     addRow(form, tr("Batches in &flight"), m_inFlight);
     m_order = named(new QComboBox, "order",
                     tr("Which of the ops that wait for a device runs first, and when batches may start."));
+    m_order->addItem(tr("Automatic"), kAutomaticOrder);
+    m_order->setItemData(
+        0,
+        tr("1F1B for language models whose layers stay whole, with several batches in flight, as in the "
+           "programs that serve them; else first come, first served"),
+        Qt::ToolTipRole);
     addChoice(m_order, Order::fifo, orderTitle(Order::fifo),
               tr("The op that was ready first, as in most frameworks"));
     addChoice(
@@ -137,6 +143,17 @@ QWidget* SimulationDialog::makeFramework() {
               tr("What the framework takes on the CPU to dispatch an op, and again to launch each of "
                  "its kernels (needs the eager runtime)."));
     addRow(form, tr("Host time"), m_hostTime);
+    m_offload =
+        named(new QComboBox, "offload",
+              tr("Who runs the ops that are placed on a CPU, such as layers for which the GPUs have no room; "
+                 "without ops on a CPU it changes nothing (needs inference, a machine with a CPU beside "
+                 "GPUs, and one batch in flight)."));
+    addChoice(m_offload, Offload::compute, offloadTitle(Offload::compute),
+              tr("The CPU runs them from its own memory, as in llama.cpp"));
+    addChoice(m_offload, Offload::stream, offloadTitle(Offload::stream),
+              tr("The first GPU runs them once their weights have come from the CPU's memory, while the op "
+                 "before runs, as in Accelerate"));
+    addRow(form, tr("Ops on a CPU"), m_offload);
     return group;
 }
 

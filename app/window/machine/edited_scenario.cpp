@@ -29,12 +29,11 @@ std::shared_ptr<const Scenario> onMachine(const Scenario& open,
     next.machineFile = fileOfEdited(*machine);
     if (next.editedFrom.isEmpty()) next.editedFrom = open.machineFile;
     next.whatIf.reset();
-    next.job = make_job(open.job.problem->network, machine, open.options);
+    next.job = make_job(open.job.problem->network, machine, open.options, open.job.language);
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = open.job.estimated;
     next.job.notes = open.job.notes;
-    next.job.language = open.job.language;
     complete(next);
     return std::make_shared<const Scenario>(std::move(next));
 }

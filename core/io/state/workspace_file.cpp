@@ -284,6 +284,7 @@ Json run_json(const Workspace::Run& run) {
     if (!run.name.empty()) json["name"] = run.name;
     if (run.hidden) json["hidden"] = true;
     if (run.exhausted) json["exhausted"] = true;
+    if (!run.splitting.empty()) json["splitting"] = run.splitting;
     if (progress.best_placement) {
         json["best"] = score_json(progress.best);
         json["best_placement"] = placement_text(*progress.best_placement);
@@ -334,6 +335,7 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     run.name = value.text_or("name", "");
     run.hidden = truth_of(value, "hidden");
     run.exhausted = truth_of(value, "exhausted");
+    run.splitting = value.text_or("splitting", "");
     if (const auto curve = value.find("curve")) run.progress.curve = curve_from(*curve);
     if (const auto means = value.find("means")) run.progress.means = means_from(*means);
     if (const auto samples = value.find("samples")) run.progress.samples = samples_from(*samples);

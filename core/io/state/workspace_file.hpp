@@ -53,6 +53,8 @@ struct Workspace {
         std::string name{};      ///< that the user gave; empty: none
         bool hidden = false;     ///< in no plot
         bool exhausted = false;  ///< had no more placements to propose
+        /// What splitting modules gains and costs, in words; empty: not compared.
+        std::string splitting{};
         SearchProgress progress;
         std::shared_ptr<const QuantileSketch> sketch;  ///< of all scores; null: unknown
         std::vector<RecordedScore> scores;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "core/bounds/streaming_bounds.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace placewright {
+
+std::optional<Problem> without_streams(const Problem& problem) {
+    if (!problem.streams_to) return {};
+    Problem still = problem;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        for (OpId op = 0; op < problem.ops; ++op)
+            still.op_time_s[std::size_t{op} * problem.devices + device] =
+                problem.time_s(op, problem.runs_on(device));
+    }
+    std::ranges::fill(still.transfer_s, 0.0);
+    std::ranges::fill(still.channel_latency_s, 0.0);
+    still.streams_to.reset();
+    still.streamed.clear();
+    return still;
+}
+
+std::optional<double> least_streaming_s(const Problem& problem) {
+    if (!problem.streams_to) return {};
+    std::optional<DeviceId> cpu;
+    double left_bytes = std::accumulate(problem.resident_bytes.begin(), problem.resident_bytes.end(), 0.0);
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (problem.runs_on(device) == device) {
+            left_bytes -= problem.memory_limit_bytes[device];
+        } else if (cpu) {
+            return {};
+        } else {
+            cpu = device;
+        }
+    }
+    if (left_bytes <= 0) return {};
+
+    struct Item {
+        double bytes = 0, seconds = 0;
+    };
+    std::vector<Item> items;
+    const std::size_t route = std::size_t{*cpu} * problem.devices + *problem.streams_to;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        Item item{problem.resident_bytes[op], 0};
+        if (item.bytes == 0) continue;
+        for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i) {
+            if (problem.streamed[op] == kNoTensor) break;
+            item.seconds = std::max(
+                item.seconds, problem.transfer_s[std::size_t{problem.streamed[op]} * problem.channel_classes +
+                                                 problem.channel_class[problem.route_channel[i]]]);
+        }
+        items.push_back(item);
+    }
+    std::ranges::sort(items, {}, [](const Item& item) { return item.seconds / item.bytes; });
+    double seconds = 0;
+    for (const Item& item : items) {
+        const double share = std::min(1.0, left_bytes / item.bytes);
+        seconds += share * item.seconds;
+        left_bytes -= share * item.bytes;
+        if (left_bytes <= 0) break;
+    }
+    return seconds;
+}
+
+}  // namespace placewright
