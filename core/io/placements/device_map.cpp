@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/base/units.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/placements/device_map_load.hpp"
@@ -106,10 +105,6 @@ std::string cut_blocks(const Problem& problem, const Placement& placement) {
            (first.empty() ? std::string() : ". " + search_by_modules(*problem.graph, first));
 }
 
-double step_time_s(const PlacedNetwork& placed, const Placement& placement) {
-    return Simulator(placed.problem, placed.simulation).run(placement).step_time_s;
-}
-
 MapEntries entries_of(const PlacedNetwork& placed, const MapModules& modules, DeviceMapForm form) {
     const MapEntries full = full_entries(placed, modules);
     return form == DeviceMapForm::compact ? compacted(full) : full;
@@ -152,16 +147,11 @@ void warn_of_moved(const PlacedNetwork& placed, const Placement& loaded, Written
         elsewhere.add(problem.graph->op(id).name, "on", problem.machine->device(loaded[group]).name);
     }
     if (elsewhere.empty()) return;
-    written.step_time_s = step_time_s(placed, loaded);
-    const std::string loaded_time = format_seconds(*written.step_time_s),
-                      placed_time = format_seconds(step_time_s(placed, placed.placement));
-    written.warnings.push_back(std::to_string(elsewhere.size()) +
-                               (elsewhere.size() == 1
-                                    ? " op without a key of its own runs on the device of its"
-                                    : " ops without keys of their own run on the device of their") +
-                               " module or input: " + elsewhere.text() + "; a step takes " +
-                               (loaded_time == placed_time ? loaded_time + " either way"
-                                                           : loaded_time + " instead of " + placed_time));
+    written.warnings.push_back(
+        std::to_string(elsewhere.size()) +
+        (elsewhere.size() == 1 ? " op without a key of its own runs on the device of its"
+                               : " ops without keys of their own run on the device of their") +
+        " module or input: " + elsewhere.text() + "; " + note_run(written, placed, loaded));
 }
 
 }  // namespace
