@@ -293,7 +293,8 @@ void ExportDialog::showFormats() {
 
 ExportDialog::Made ExportDialog::make(const PlacementFormat& format, const PlacedNetwork& placed,
                                       Simulator& simulator) {
-    Made made{.placed = placed};
+    Made made;
+    made.placed = placed;
     const Outcome outcome = simulator.run(placed.placement);
     made.step_time_s = outcome.step_time_s;
     made.fits = outcome.fits;

@@ -169,6 +169,7 @@ private:
             op.attributes["parameter_bytes"] = held.sizes.dump();
         }
         op.colocate = colocate_;
+        if (!block_.empty()) op.attributes["block"] = Json(block_).dump();
         return op;
     }
 
@@ -296,7 +297,8 @@ private:
         std::string module;  ///< of the op
         std::int64_t heads = 0, width = 0;
         double flops_per_pair = 0, pairs = 0;
-        std::int64_t cached_elements = 0;  ///< a token; 0: no cache
+        std::int64_t cached_elements = 0;    ///< a token; 0: no cache
+        std::int64_t expanded_elements = 0;  ///< of latents, if the cache holds them compressed
         std::int64_t cached_tokens = 0, read_tokens = 0;
         bool sinks = false;
         std::int64_t position_buckets = 0;
@@ -319,6 +321,9 @@ private:
                 return bytes_of({batch_, count, attention.cached_elements}, cache_bits_);
             };
             made.resident_bytes = bytes(attention.cached_tokens);
+            if (attention.expanded_elements > 0)
+                made.attributes["expanded_cache_bytes"] = std::to_string(
+                    bytes_of({batch_, attention.cached_tokens, attention.expanded_elements}, cache_bits_));
             if (phase_ == LanguagePhase::decode)
                 made.read_bytes = made.parameter_bytes + bytes(attention.read_tokens);
         }
@@ -405,9 +410,10 @@ private:
         attention.flops_per_pair = 2.0 * static_cast<double>(heads) *
                                    static_cast<double>(absorbed ? 2 * latent.kv_rank + latent.rope
                                                                 : latent.nope + latent.rope + latent.value);
-        attention.cached_elements = options_.latent_cache == LatentCache::compressed
-                                        ? latent.kv_rank + latent.rope
-                                        : heads * (latent.nope + latent.rope + latent.value);
+        attention.cached_elements = heads * (latent.nope + latent.rope + latent.value);
+        if (options_.latent_cache == LatentCache::compressed)
+            attention.expanded_elements =
+                std::exchange(attention.cached_elements, latent.kv_rank + latent.rope);
         return attend(attention, std::array{query, expanded, compressed}, tokens_);
     }
 
@@ -569,7 +575,11 @@ private:
     }
 
     void begin_block(const std::string& block) {
-        colocate_ = options_.split_layers ? std::string() : scope_of_module(book_.path_of(block));
+        (options_.split_layers ? block_ : colocate_) = scope_of_module(book_.path_of(block));
+    }
+    void end_block() {
+        block_.clear();
+        colocate_.clear();
     }
 
     Value block(const std::string& path, const Value& from, std::size_t layer) {
@@ -594,7 +604,7 @@ private:
             if (!names.post_mlp_norm.empty()) mapped = norm(at(names.post_mlp_norm), mapped);
             x = sum(path, "add_2", mapped, x);
         }
-        colocate_.clear();
+        end_block();
         return x;
     }
 
@@ -914,7 +924,7 @@ private:
         const Value mapped =
             map_if(runs, at(names.down), hidden, model_.encoder_width, model_.hidden, model_.mlp_bias);
         if (runs) x = sum(path, "add_2", mapped, x);
-        colocate_.clear();
+        end_block();
         return x;
     }
 
@@ -1041,7 +1051,7 @@ private:
             x = sum(path, "add_1", self_attention(path, names, norm(joined(path, names.norm1), x), layer), x);
             x = cross_attention(path, x, memory, runs);
             x = sum(path, "add_2", mlp(path, names, norm(joined(path, names.norm2), x), layer), x);
-            colocate_.clear();
+            end_block();
         }
         x = final_norm(is_t5() ? "decoder.final_layer_norm" : "model.decoder.layer_norm", x);
         if (model_.base_model) return;
@@ -1058,6 +1068,7 @@ private:
     DType type_ = DType::bfloat16;
     LanguagePhase phase_;
     std::string colocate_;  ///< label of the ops that are added
+    std::string block_;     ///< block of the ops that are added, where its ops may part
     std::string table_;     ///< label of the embedding
     bool shared_ = false;
     double all_bytes_ = 0;

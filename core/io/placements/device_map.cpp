@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/placements/device_map_load.hpp"
@@ -113,13 +114,17 @@ MapEntries entries_of(const PlacedNetwork& placed, const MapModules& modules, De
 /// Throws PlacementError if a unit of modules is on several devices.
 void refuse_apart(const PlacedNetwork& placed, const MapModules& modules) {
     const Problem& problem = *placed.problem;
-    std::vector<std::string> apart;
+    std::vector<std::string> apart, cut;
     std::string deepest;
     bool share = false;  // modules that share parameters stay together under any grouping
     for (const MapUnit& unit : units_of(problem, modules)) {
         if (!unit.is_apart(placed.placement)) continue;
         std::set<DeviceId> devices;
         for (const GroupId group : unit.groups) devices.insert(placed.placement[group]);
+        if (!unit.block.empty()) {
+            cut.push_back(unit.block + " on " + devices_text(problem, devices));
+            continue;
+        }
         std::string name = unit.owners.front();
         if (std::ranges::count(name, '.') > std::ranges::count(deepest, '.') || deepest.empty())
             deepest = name;
@@ -129,6 +134,10 @@ void refuse_apart(const PlacedNetwork& placed, const MapModules& modules) {
                     " more that share its parameters or groups";
         apart.push_back(name + " on " + devices_text(problem, devices));
     }
+    if (!cut.empty())
+        throw PlacementError("a device map cannot cut a block: " + list(cut) +
+                             "; search with whole blocks (without --split-layers), or repair it: repairing "
+                             "(--repair) moves each block to the device of most of its parameters");
     if (!apart.empty()) {
         throw PlacementError("a device map cannot put a module on several devices: " + list(apart) +
                              "; repairing it (--repair) moves each to the device of most of its parameters" +
@@ -152,6 +161,33 @@ void warn_of_moved(const PlacedNetwork& placed, const Placement& loaded, Written
         (elsewhere.size() == 1 ? " op without a key of its own runs on the device of its"
                                : " ops without keys of their own run on the device of their") +
         " module or input: " + elsewhere.text() + "; " + note_run(written, placed, loaded));
+}
+
+/// Warns where the cache of latent attention is counted compressed: Transformers keeps it expanded.
+void warn_of_latents(const PlacedNetwork& placed, const Placement& loaded, WrittenPlacement& written) {
+    const Problem& problem = *placed.problem;
+    std::vector<double> compressed(problem.devices, 0), expanded(problem.devices, 0);
+    for (OpId id = 0; id < problem.graph->size(); ++id) {
+        const auto bytes = integer_attribute(problem.graph->op(id), "expanded_cache_bytes");
+        if (!bytes || bytes->empty()) continue;
+        const DeviceId device = loaded[problem.grouping.group_of[id]];
+        compressed[device] += static_cast<double>(problem.graph->op(id).resident_bytes);
+        expanded[device] += static_cast<double>(bytes->front());
+    }
+    const Outcome outcome = Simulator(placed.problem, placed.simulation).run(loaded);
+    std::string devices;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (expanded[device] <= 0) continue;
+        const double peak = outcome.peak_bytes[device] - compressed[device] + expanded[device],
+                     limit = problem.memory_limit_bytes[device];
+        devices += "; " + problem.machine->device(device).name + " keeps " + format_bytes(expanded[device]) +
+                   " in place of " + format_bytes(compressed[device]) + " and needs " + format_bytes(peak) +
+                   " of " + format_bytes(limit) + (peak > limit ? ", which does not fit" : ", which fits");
+    }
+    if (!devices.empty())
+        written.warnings.push_back(
+            "the cache is counted compressed, but Transformers keeps it expanded (--mla-cache expanded)" +
+            devices);
 }
 
 }  // namespace
@@ -178,6 +214,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
 
     const Placement loaded = load_device_map(problem, modules, entries).placement;
     warn_of_moved(placed, loaded, written);
+    warn_of_latents(placed, loaded, written);
     if (std::string cut = cut_blocks(problem, loaded); !cut.empty())
         written.warnings.push_back(std::move(cut));
     if (on_cpu && on_gpu)

@@ -14,6 +14,7 @@
 #include "core/io/placements/dot_placement.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/layer_split.hpp"
+#include "core/io/placements/layers.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/split_points.hpp"
 #include "core/io/pytorch/example_input.hpp"
@@ -138,6 +139,10 @@ std::string refusal_but_of_onnx(const Path& network_file, const Graph&) {
     return is_onnx(network_file) ? "" : "Only for a network that is opened from an ONNX model";
 }
 
+std::string refusal_but_of_layers(const Path&, const Graph& network) {
+    return refusal_of_layers(network);
+}
+
 template <bool multi_device>
 WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     if (!is_onnx(placed.network_file))
@@ -237,7 +242,8 @@ const std::array kFormats{
                         [](const std::string& path, const PlacedNetwork&) {
                             return "eval llama-server -m MODEL.gguf $(grep -v '^#' " + in_shell(path) + ")\n";
                         },
-                    .write = llama_cpp_arguments},
+                    .write = llama_cpp_arguments,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{
         .id = "vllm",
         .title = "vLLM script",
@@ -245,7 +251,8 @@ const std::array kFormats{
         .suffix = ".vllm.sh",
         .snippet = [](const std::string& path,
                       const PlacedNetwork&) { return "sh " + in_shell(path) + '\n'; },
-        .write = vllm_script},
+        .write = vllm_script,
+        .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "deepspeed",
                     .title = "DeepSpeed pipeline parts",
                     .help = "Bounds of pipeline stages in the list of a language model's layers",
@@ -262,7 +269,8 @@ const std::array kFormats{
                                    "model = Placed(layers, num_stages=split[\"num_stages\"])  # layers: see "
                                    "split[\"layers\"]\n";
                         },
-                    .write = deepspeed_parts},
+                    .write = deepspeed_parts,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "megatron",
                     .title = "Megatron-LM arguments",
                     .help = "Pipeline layout of a language model for training",
@@ -272,7 +280,8 @@ const std::array kFormats{
                             return "eval torchrun pretrain_gpt.py ARGUMENTS $(grep -v '^#' " +
                                    in_shell(path) + ")\n";
                         },
-                    .write = megatron_arguments},
+                    .write = megatron_arguments,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "tensorflow",
                     .title = "TensorFlow devices",
                     .help = "Device string of each op by name, for a device function of TensorFlow",
