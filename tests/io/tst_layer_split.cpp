@@ -153,7 +153,13 @@ private Q_SLOTS:
     void movedEndsAreSaid() {
         for (auto* write : {vllm_script, deepspeed_parts, megatron_arguments}) {
             QVERIFY(write(placed({0, 0, 0, 1, 1, 1}, 2)).warnings.empty());
-            const std::vector<std::string> warnings = write(placed({2, 0, 0, 1, 1, 0}, 2)).warnings;
+            const PlacedNetwork network = placed({2, 0, 0, 1, 1, 0}, 2);
+            const WrittenPlacement written = write(network);
+            // The step time is that of the run.
+            QVERIFY(written.outcome.has_value());
+            QCOMPARE(written.outcome->step_time_s,
+                     Simulator(network.problem).run(Placement{0, 0, 0, 1, 1, 1}).step_time_s);
+            const std::vector<std::string>& warnings = written.warnings;
             QCOMPARE(warnings.size(), std::size_t{2});
             QVERIFY2(warnings[0].find("on gpu:0, but the placement has it on cpu:0") != std::string::npos,
                      warnings[0].c_str());
