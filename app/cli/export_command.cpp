@@ -92,6 +92,10 @@ int export_placement(const ExportArguments& arguments) {
     for (const std::string& note : notes)
         std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
     try {
+        if (format.refusal != nullptr) {
+            const std::string refusal = format.refusal(placed.network_file, *job.problem->forward);
+            if (!refusal.empty()) throw PlacementError(refusal);
+        }
         Simulator simulator(job.problem, job.simulation);
         const Outcome before = simulator.run(placed.placement);
         Outcome after = before;
@@ -110,7 +114,7 @@ int export_placement(const ExportArguments& arguments) {
                     "after the repair the placement is slower than all ops on one device, which takes " +
                     format_seconds(single.step_time_s));
         }
-        const double step_time_s = written.step_time_s.value_or(after.step_time_s);
+        const Outcome& run = written.outcome ? *written.outcome : after;
         write_file(arguments.out, written.content);
         for (const std::string& warning : written.warnings) warn(warning);
         if (arguments.job.json) {
@@ -119,24 +123,26 @@ int export_placement(const ExportArguments& arguments) {
                 list.push_back({{"op", item.op}, {"from", item.from}, {"to", item.to}});
             print({{"format", format.id},
                    {"file", arguments.out},
-                   {"step_time_s", step_time_s},
+                   {"step_time_s", run.step_time_s},
+                   {"step_time_placed_s", after.step_time_s},
                    {"step_time_before_s", before.step_time_s},
-                   {"fits", after.fits},
+                   {"fits", run.fits},
                    {"moved", std::move(list)},
                    {"warnings", written.warnings}});
             return kDone;
         }
         std::cout << format.title << " written to " << printable(arguments.out, 4096) << "; a step takes "
-                  << format_seconds(step_time_s);
+                  << format_seconds(run.step_time_s);
+        if (run.step_time_s != after.step_time_s)
+            std::cout << " as the file is run, " << format_seconds(after.step_time_s) << " as placed";
         if (placed.placement != asked) {
             std::cout << ", before the repair " << format_seconds(before.step_time_s);
         } else if (arguments.repair) {
             std::cout << ", no repair needed";
         }
-        std::cout << (after.fits ? "" : " and does not fit the memory") << '\n';
+        std::cout << (run.fits ? "" : " and does not fit the memory") << '\n';
         if (!moved.empty()) std::cout << printable_lines(text_of(moved)) << '\n';
-        std::cout << '\n'
-                  << printable_lines(format.snippet(arguments.out, placed.network_file, placed.reading));
+        std::cout << '\n' << printable_lines(format.snippet(arguments.out, placed));
     } catch (const PlacementError& error) {
         throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "",
                          error.what());

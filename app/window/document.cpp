@@ -740,7 +740,9 @@ PlacedNetwork Document::placed() const {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations,
                              run->request().options};
     }
-    return {problem(), m_placement, job().simulation, std::move(about), networkPath(), options().reading};
+    ReadOptions reading = options().reading;
+    if (job().language) reading.language = *job().language;  // with the sequence that the model's limit gives
+    return {problem(), m_placement, job().simulation, std::move(about), networkPath(), std::move(reading)};
 }
 
 void Document::exportPlacement(const QString& file) {

@@ -24,6 +24,15 @@ inline std::optional<std::int64_t> block_number(const Op& op) {
     return number;
 }
 
+/// The path of the block that the op belongs to, "model/layers/3", also where its ops may be on different
+/// devices (the attribute "block"); empty outside of blocks.
+inline std::string_view block_of(const Op& op) {
+    if (block_number(op)) return op.colocate;
+    const auto found = op.attributes.find("block");
+    if (found == op.attributes.end() || found->second.size() < 2) return {};
+    return std::string_view(found->second).substr(1, found->second.size() - 2);  // JSON text
+}
+
 inline bool has_blocks(const Graph& graph) {
     return std::ranges::any_of(graph.ops(), [](const Op& op) { return block_number(op).has_value(); });
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The command line: language models, their phases, cache and offloading.
+#include <array>
+
 #include "tests/cli/cli_fixture.hpp"
 
 using namespace placewright::test;
@@ -156,6 +158,126 @@ private Q_SLOTS:
             run(model("simulate", "1e10", {"--offload", "stream", "--phase", "training"}));
         QCOMPARE(training.status, 3);
         QVERIFY2(training.err.contains("in inference only"), training.err);
+    }
+
+    /// From config.json through a search to what each framework loads.
+    void fiveExports() {
+        const QStringList options{"--sequence", "1000", "--batch", "3"};
+        const QString placement = path("placed.json");
+        QVERIFY(!object_of(model("optimize", "220e6",
+                                 options + QStringList{"--algorithm", "memory-proportional", "--set",
+                                                       "allow_cpu=false", "--out", placement}))
+                     .isEmpty());
+        const auto exported = [&](const QString& format) {
+            const QString out = path("out." + format);
+            const QJsonObject report = object_of(
+                model("export", "220e6",
+                      options + QStringList{"--placement", placement, "--to", format, "--out", out}));
+            [&] { QVERIFY(report["fits"].toBool()); }();
+            return content_of(out);
+        };
+        const QJsonObject map = QJsonDocument::fromJson(exported("device-map")).object();
+        std::array<int, 2> layers{};
+        for (int i = 0; i < 12; ++i)
+            ++layers.at(static_cast<std::size_t>(map["model.layers." + QString::number(i)].toInt(-1)));
+        const QByteArray split = QByteArray::number(layers[0]) + ',' + QByteArray::number(layers[1]);
+        QVERIFY(layers[0] > 0 && layers[1] > 0);
+        const QByteArray llama = exported("llama.cpp");
+        QVERIFY2(llama.contains("-ngl 13 --tensor-split " + QByteArray::number(layers[0]) + ',' +
+                                QByteArray::number(layers[1] + 1) + " --ctx-size 3000 --parallel 3\n"),
+                 llama);
+        QVERIFY(exported("vllm").contains("VLLM_PP_LAYER_PARTITION=" + split + '\n'));
+        QCOMPARE(QJsonDocument::fromJson(exported("deepspeed")).object()["parts"].toArray(),
+                 (QJsonArray{0, 1 + layers[0], 15}));
+        QVERIFY(exported("megatron")
+                    .contains("'Et*" + QByteArray::number(layers[0]) + "|t*" + QByteArray::number(layers[1]) +
+                              "L'"));
+    }
+
+    /// Programs that split one chain of layers say why they cannot run two.
+    void encodersWithDecodersHaveDeviceMapsAlone() {
+        const QString t5 =
+            write("t5.json", R"({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"],
+            "d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4, "vocab_size": 100})");
+        const QStringList base{"export", t5, "--machine", write("machine.json", machine("1e9"))};
+        const Result map = run(base + QStringList{"--to", "device-map", "--out", path("t5.map")});
+        QVERIFY2(map.status == 0, map.err);
+        for (const char* format : {"llama.cpp", "vllm", "deepspeed", "megatron"}) {
+            const Result refused = run(base + QStringList{"--to", format, "--out", path("t5.out")});
+            QCOMPARE(refused.status, 3);
+            QVERIFY2(refused.err.contains("more than one chain of layers (decoder/block, encoder/block)"),
+                     refused.err);
+        }
+    }
+
+    /// Experts on the CPU: llama.cpp can be told, the others name the layers.
+    void cutBlocksAreNamed() {
+        const QByteArray moe = R"({"model_type": "mixtral", "architectures": ["MixtralForCausalLM"],
+            "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4,
+            "intermediate_size": 512, "num_local_experts": 4, "num_experts_per_tok": 2, "vocab_size": 100,
+            "torch_dtype": "bfloat16"})";
+        const QString config = write("moe.json", moe), graph = path("moe.graph.json");
+        QCOMPARE(run({"convert", config, graph, "--split-layers"}).status, 0);
+        QJsonObject devices;
+        const QJsonObject network = QJsonDocument::fromJson(content_of(graph)).object();
+        for (const QJsonValue& op : network["ops"].toArray()) {
+            const QString name = op["name"].toString();
+            const bool expert =
+                name.contains("/experts/") && (name.contains("layers/1/") || name.contains("layers/2/"));
+            devices[name] = expert ? 0 : 1;
+        }
+        const QString placement = write("moe.placed.json", QJsonDocument(devices).toJson());
+        const auto exported = [&](const QString& format, const QStringList& more = {}) {
+            return run(QStringList{"export", config, "--split-layers", "--machine",
+                                   write("machine.json", machine("1e9")), "--placement", placement, "--to",
+                                   format, "--out", path("moe.out")} +
+                       more);
+        };
+        const Result llama = exported("llama.cpp");
+        QVERIFY2(llama.status == 0, llama.err);
+        const QByteArray arguments = content_of(path("moe.out"));
+        QVERIFY2(arguments.contains(
+                     "--override-tensor \"blk\\.(1|2)\\.(ffn_down_exps|ffn_gate_exps|ffn_up_exps)\\.=CPU\""),
+                 arguments);
+        for (const char* format : {"vllm", "deepspeed", "megatron"}) {
+            const Result refused = exported(format);
+            QCOMPARE(refused.status, 3);
+            QVERIFY2(refused.err.contains("the placement cuts layers 1 to 2 of model/layers"), refused.err);
+        }
+        const Result map = exported("device-map");
+        QCOMPARE(map.status, 3);
+        QVERIFY2(map.err.contains("cannot cut a block: \"model.layers.1 on cpu:0, gpu:0\", \"model.layers.2"),
+                 map.err);
+        const Result repaired = exported("device-map", {"--repair"});
+        QVERIFY2(repaired.status == 0, repaired.err);
+        const QJsonObject keys = QJsonDocument::fromJson(content_of(path("moe.out"))).object();
+        QCOMPARE(keys["model.layers.1"].toString(), QString("cpu"));
+        QCOMPARE(keys["model.layers.0"].toInt(-1), 0);
+    }
+
+    /// Transformers keeps the latents of DeepSeek expanded.
+    void expandedLatentsAreCounted() {
+        const QString config =
+            write("mla.json", R"({"model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"],
+            "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 16, "num_key_value_heads": 16,
+            "intermediate_size": 512, "vocab_size": 100, "q_lora_rank": null, "kv_lora_rank": 64,
+            "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32, "first_k_dense_replace": 2,
+            "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "n_shared_experts": 1,
+            "torch_dtype": "bfloat16", "max_position_embeddings": 4096})");
+        const auto exported = [&](const QByteArray& memory, const QStringList& more = {}) {
+            return run(QStringList{"export", config, "--machine",
+                                   write("m" + memory + ".json", machine(memory)), "--sequence", "1000",
+                                   "--to", "device-map", "--out", path("mla.out")} +
+                       more);
+        };
+        // 2 layers of 1000 tokens: 16 (32 + 16 + 32) numbers of 2 bytes in place of 64 + 16.
+        const Result fits = exported("1e9");
+        QVERIFY2(
+            fits.err.contains("gpu:0 keeps 5.12 MB in place of 320 kB") && fits.err.contains("which fits"),
+            fits.err);
+        const Result tight = exported("6e6");
+        QVERIFY2(tight.err.contains("which does not fit"), tight.err);
+        QVERIFY(!exported("1e9", {"--mla-cache", "expanded"}).err.contains("expanded"));
     }
 
     void mistakes_data() {

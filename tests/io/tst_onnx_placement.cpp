@@ -44,7 +44,8 @@ private Q_SLOTS:
         QCOMPARE(written.ir_version(), 7);
         QCOMPARE(written.graph().initializer(0).raw_data(), std::string(256, '\1'));
         const auto property = [](const std::string& device) {
-            return "\x4a\x1b\n\x12placewright.device\x12\x05" + device;
+            return "\x4a\x1b\n\x12placewright.device\x12\x05" + device + "\x4a\x12\n\x09layer_ann\x12\x05" +
+                   device;
         };
         const auto unknown = [&](int node) {
             std::string text;
@@ -61,17 +62,69 @@ private Q_SLOTS:
         QCOMPARE(read_placement(out, *problem), placement);
         written = read_whole_onnx_model(out);
         QCOMPARE(written.ir_version(), 11);
-        QCOMPARE(written.metadata_props_size(), 1);
+        QCOMPARE(written.metadata_props_size(), 2);
+        QCOMPARE(written.metadata_props(1).key(), "placewright.layer_assignment_settings");
+        QCOMPARE(written.metadata_props(1).value(), "gpu(=gpu:1)");
         const auto& node_fields = onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0));
-        QCOMPARE(node_fields.field_count(), 2);
-        QCOMPARE(node_fields.field(1).number(), 10);
+        QCOMPARE(node_fields.field_count(), 3);
+        QCOMPARE(node_fields.field(2).number(), 10);
         const std::string device_of_h("\n\x0bplacewright\x12\x05\n\x01h\x10\x01");
-        QCOMPARE(node_fields.field(1).length_delimited(), device_of_h + std::string("\x18\x00", 2));
+        QCOMPARE(node_fields.field(2).length_delimited(), device_of_h + std::string("\x18\x00", 2));
         write_file(out, onnx_placement(out, placement, *problem).content);
         written = read_whole_onnx_model(out);
         QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0)).field_count(),
-                 1);
+                 2);
         QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
+    }
+
+    /// Groups are the devices' names, in the grammar that ONNX Runtime parses (layering_annotations.cc).
+    void onnxRuntimeIsToldTheGroups() {
+        OnnxModel model;
+        model.input("x", {1, 8}).node("Relu", {"x"}, {"a"}).node("Tanh", {"a"}, {"b"});
+        model.node("Sigmoid", {"b"}, {"c"}).node("Neg", {"c"}, {"y"}).output("y");
+        const Path file = write("model.onnx", model.bytes());
+        const Machine uniform = test::uniform_machine(4);
+        std::vector<Device> devices(uniform.devices().begin(), uniform.devices().end());
+        devices[2].name = "gpu(2), of four";
+        devices[3].name = "cpu:0";
+        devices[3].kind = DeviceKind::cpu;
+        const auto problem =
+            test::problem(read_network(file).graph,
+                          Machine("machine", devices, {uniform.channels().begin(), uniform.channels().end()},
+                                  {uniform.routes().begin(), uniform.routes().end()}));
+        Placement placement(problem->groups, 0);
+        const auto put = [&](const char* op, DeviceId device) {
+            placement[problem->grouping.group_of[*problem->graph->find(op)]] = device;
+        };
+        const PlacementFormat& format = *find_placement_format("onnx");
+        const auto snippet = [&] {
+            return QString::fromStdString(format.snippet("placed.onnx", {problem, placement, {}, {}, file}));
+        };
+        put("y", 3);
+        QCOMPARE(layer_assignment_settings(*problem, placement), "gpu(=gpu:0); cpu(=cpu:0)");
+        QVERIFY(snippet().contains("\"gpu(=gpu:0); cpu(=cpu:0)\""));
+        QVERIFY(snippet().contains("providers=[\"CUDAExecutionProvider\", \"CPUExecutionProvider\"]"));
+        QVERIFY(!snippet().contains("extract_model"));
+        put("b", 1);
+        put("c", 2);
+        QCOMPARE(layer_assignment_settings(*problem, placement),
+                 "gpu(=gpu:0, =gpu:1, =device-2); cpu(=cpu:0)");
+        QVERIFY2(snippet().contains("runs the nodes of gpu:0, gpu:1, gpu(2), of four\n# on one device"),
+                 qPrintable(snippet()));
+        QVERIFY(snippet().contains("onnx.utils.extract_model"));
+
+        const Path out = write("placed.onnx", onnx_placement(file, placement, *problem).content);
+        QCOMPARE(read_placement(out, *problem), placement);
+        const onnx::ModelProto written = read_whole_onnx_model(out);
+        QStringList groups;
+        for (const auto& node : written.graph().node()) {
+            google::protobuf::UnknownFieldSet entry;
+            entry.ParseFromString(
+                onnx::NodeProto::GetReflection()->GetUnknownFields(node).field(1).length_delimited());
+            QCOMPARE(entry.field(0).length_delimited(), "layer_ann");
+            groups << QString::fromStdString(entry.field(1).length_delimited());
+        }
+        QCOMPARE(groups, (QStringList{"gpu:0", "gpu:1", "device-2", "cpu:0"}));
     }
 
     void nodesOfOneOpAreOnItsDevice() {
@@ -85,7 +138,7 @@ private Q_SLOTS:
             write("placed.onnx", onnx_placement(file, Placement(problem->groups, 1), *problem).content);
         const onnx::ModelProto written = read_whole_onnx_model(out);
         for (const auto& node : written.graph().node())
-            QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(node).field_count(), 1);
+            QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(node).field_count(), 2);
     }
 
     void outputsThatAreLeftOutGetNoDevice() {
@@ -102,7 +155,7 @@ private Q_SLOTS:
         google::protobuf::UnknownFieldSet fields;
         fields.ParseFromString(onnx::NodeProto::GetReflection()
                                    ->GetUnknownFields(written.graph().node(0))
-                                   .field(1)
+                                   .field(2)
                                    .length_delimited());
         QStringList sharded;
         for (int i = 0; i < fields.field_count(); ++i) {
@@ -136,7 +189,7 @@ private Q_SLOTS:
             for (const auto& node : written.graph().node()) {
                 google::protobuf::UnknownFieldSet fields;
                 fields.ParseFromString(
-                    onnx::NodeProto::GetReflection()->GetUnknownFields(node).field(1).length_delimited());
+                    onnx::NodeProto::GetReflection()->GetUnknownFields(node).field(2).length_delimited());
                 const auto& last = fields.field(fields.field_count() - 1);
                 numbers.push_back(last.number() == 3 ? static_cast<int>(last.varint()) : -1);
             }

@@ -252,7 +252,7 @@ private Q_SLOTS:
         const auto together = placed_as(program, {{"x", 2}, {"in", 1}, {"head", 2}});
         const WrittenPlacement full = device_map(together, DeviceMapForm::full);
         QCOMPARE(object_of(full), (QJsonObject{{"attn", 0}, {"attn.out_proj", 0}, {"head", 1}}));
-        QCOMPARE(full.step_time_s, device_map(together, DeviceMapForm::compact).step_time_s);
+        QCOMPARE(full.outcome, device_map(together, DeviceMapForm::compact).outcome);
         QVERIFY2(!warnings_of(full).contains("softmax"), qPrintable(warnings_of(full)));
 
         const auto apart = placed_as(program, {{"x", 1}, {"out", 2}});
@@ -610,7 +610,7 @@ private Q_SLOTS:
         QCOMPARE(device_of(repaired, repaired.placement, "1/slice"), DeviceId{1});
         QCOMPARE(device_of(repaired, repaired.placement, "cos"), DeviceId{2});
         QVERIFY(split_points(repaired).warnings.empty());
-        QCOMPARE(Simulator(placed.problem).run(repaired.placement).step_time_s, *written.step_time_s);
+        QCOMPARE(Simulator(placed.problem).run(repaired.placement).step_time_s, written.outcome->step_time_s);
     }
 
     void theNearestChainMovesLeast() {
@@ -873,7 +873,7 @@ private Q_SLOTS:
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
             // Next to "net.json", "net.onnx" and "net.dot" with the same stem, no format overwrites them.
             QVERIFY(format.suffix.find('.', 1) != std::string_view::npos || format.suffix == ".csv");
-            QVERIFY(format.snippet("a \"b\".json", "net.json", {}).find("b") != std::string::npos);
+            QVERIFY(format.snippet("a \"b\".json", placed).find("b") != std::string::npos);
             // The others need the model that was opened, or the layers of a language model (tst_layer_split).
             const bool by_layer = format.id == "llama.cpp" || format.id == "vllm" ||
                                   format.id == "deepspeed" || format.id == "megatron";
@@ -885,9 +885,10 @@ private Q_SLOTS:
         QCOMPARE(suffixes.removeDuplicates(), 0);  // all suffixes differ
         QCOMPARE(find_placement_format("nothing"), nullptr);
         // The Python package reads its own networks; others must be written for it.
-        const auto apply = [](const char* network, const ReadOptions& reading = {}) {
+        const auto apply = [&](const char* network, const ReadOptions& reading = {}) {
             return QString::fromStdString(
-                find_placement_format("placement")->snippet("p.json", network, reading));
+                find_placement_format("placement")
+                    ->snippet("p.json", {placed.problem, placed.placement, {}, {}, network, reading}));
         };
         QVERIFY(apply("net.json").endsWith("placewright.apply(model, \"p.json\", graph=\"net.json\")\n"));
         QVERIFY(apply("net.onnx").contains("# placewright-cli convert 'net.onnx' network.json\n"));
@@ -902,7 +903,7 @@ private Q_SLOTS:
                  qPrintable(apply("net.pt", reading)));
         // A path with quotes stays one Python string.
         QVERIFY(find_placement_format("device-map")
-                    ->snippet("a \"b\".json", "net.json", {})
+                    ->snippet("a \"b\".json", placed)
                     .find("open(\"a \\\"b\\\".json\")") != std::string::npos);
     }
 };

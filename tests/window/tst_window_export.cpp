@@ -114,6 +114,9 @@ private Q_SLOTS:
             const QString shownText = formats->item(row)->text();
             QCOMPARE(shownText.contains("Only for a network that is opened from an ONNX model"),
                      shownText.startsWith("ONNX"));
+            QCOMPARE(shownText.contains("the network has no layers"),
+                     shownText.startsWith("llama.cpp") || shownText.startsWith("vLLM") ||
+                         shownText.startsWith("DeepSpeed") || shownText.startsWith("Megatron"));
         }
         QCOMPARE(dialog.warnings(), QString("No warnings."));
 

@@ -278,9 +278,11 @@ const PlacementFormat& ExportDialog::format() const {
 
 void ExportDialog::showFormats() {
     const Path& network = m_document->networkPath();
+    const Graph& graph = *m_document->problem()->forward;
     for (std::size_t i = 0; i < placement_formats().size(); ++i) {
         const PlacementFormat& format = placement_formats()[i];
-        const std::string refusal = format.refusal != nullptr ? format.refusal(network) : std::string();
+        const std::string refusal =
+            format.refusal != nullptr ? format.refusal(network, graph) : std::string();
         const QString help = toQString(refusal.empty() ? format.help : std::string_view(refusal));
         QListWidgetItem* item = m_formats->item(static_cast<int>(i));
         item->setText(toQString(format.title) + QLatin1Char('\n') + help);
@@ -292,6 +294,7 @@ void ExportDialog::showFormats() {
 ExportDialog::Made ExportDialog::make(const PlacementFormat& format, const PlacedNetwork& placed,
                                       Simulator& simulator) {
     Made made;
+    made.placed = placed;
     const Outcome outcome = simulator.run(placed.placement);
     made.step_time_s = outcome.step_time_s;
     made.fits = outcome.fits;
@@ -422,9 +425,8 @@ void ExportDialog::showFile() {
     const QFileInfo info(file);
     const bool fine = m_result && chosen().error.isEmpty();
     if (m_result) {
-        const std::string lines = fine ? format().snippet(file.toStdString(), m_document->networkPath(),
-                                                          m_document->options().reading)
-                                       : std::string();
+        const std::string lines =
+            fine ? format().snippet(file.toStdString(), chosen().placed) : std::string();
         m_snippet->setPlainText(QString::fromStdString(lines));
     }
     const bool noFolder = !info.absoluteDir().exists();

@@ -36,6 +36,7 @@ public:
 private:
     /// A placement written in a format.
     struct Made {
+        PlacedNetwork placed;
         WrittenPlacement written;
         QString error;  ///< why it could not be written; empty if it was
         double step_time_s = 0;

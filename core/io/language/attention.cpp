@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/io/language/block_builder.hpp"
 
@@ -36,6 +37,9 @@ OpOutput BlockBuilder::attend(const Attention& attention, std::span<const OpOutp
             return bytes_of({batch_, count, attention.cached_elements}, cache_bits_);
         };
         made.resident_bytes = bytes(attention.cached_tokens);
+        if (attention.expanded_elements > 0)
+            made.attributes["expanded_cache_bytes"] = std::to_string(
+                bytes_of({batch_, attention.cached_tokens, attention.expanded_elements}, cache_bits_));
         if (phase_ == LanguagePhase::decode)
             made.read_bytes = made.parameter_bytes + bytes(attention.read_tokens);
     }
@@ -115,9 +119,9 @@ OpOutput BlockBuilder::latent_attention(const std::string& block, const BlockNam
     attention.flops_per_pair = 2.0 * static_cast<double>(heads) *
                                static_cast<double>(absorbed ? 2 * latent.kv_rank + latent.rope
                                                             : latent.nope + latent.rope + latent.value);
-    attention.cached_elements = options_.latent_cache == LatentCache::compressed
-                                    ? latent.kv_rank + latent.rope
-                                    : heads * (latent.nope + latent.rope + latent.value);
+    attention.cached_elements = heads * (latent.nope + latent.rope + latent.value);
+    if (options_.latent_cache == LatentCache::compressed)
+        attention.expanded_elements = std::exchange(attention.cached_elements, latent.kv_rank + latent.rope);
     return attend(attention, std::array{query, expanded, compressed}, tokens_);
 }
 

@@ -6,7 +6,12 @@
 namespace placewright {
 
 void BlockBuilder::begin_block(const std::string& block) {
-    colocate_ = options_.split_layers ? std::string() : label_of(block);
+    (options_.split_layers ? block_ : colocate_) = label_of(block);
+}
+
+void BlockBuilder::end_block() {
+    block_.clear();
+    colocate_.clear();
 }
 
 OpOutput BlockBuilder::block(const std::string& path, const OpOutput& from, std::size_t layer) {
@@ -31,7 +36,7 @@ OpOutput BlockBuilder::block(const std::string& path, const OpOutput& from, std:
         if (!names.post_mlp_norm.empty()) mapped = norm(at(names.post_mlp_norm), mapped);
         x = sum(path, "add_2", mapped, x);
     }
-    colocate_.clear();
+    end_block();
     return x;
 }
 

@@ -20,6 +20,7 @@ public:
 protected:
     // The ends of the model and its blocks (block_builder.cpp).
     void begin_block(const std::string& block);
+    void end_block();
     OpOutput block(const std::string& path, const OpOutput& from, std::size_t layer);
     OpOutput block_at(std::int64_t layer, const OpOutput& from);
     /// The embedding, with the tokens that it reads; `table_` is their label.
@@ -38,7 +39,8 @@ protected:
         std::string module;  ///< of the op
         std::int64_t heads = 0, width = 0;
         double flops_per_pair = 0, pairs = 0;
-        std::int64_t cached_elements = 0;  ///< a token; 0: no cache
+        std::int64_t cached_elements = 0;    ///< a token; 0: no cache
+        std::int64_t expanded_elements = 0;  ///< of latents, if the cache holds them compressed
         std::int64_t cached_tokens = 0, read_tokens = 0;
         bool sinks = false;
         std::int64_t position_buckets = 0;

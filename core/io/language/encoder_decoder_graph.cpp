@@ -48,7 +48,7 @@ public:
             x = sum(path, "add_1", self_attention(path, names, norm(joined(path, names.norm1), x), layer), x);
             x = cross_attention(path, x, memory, runs);
             x = sum(path, "add_2", mlp(path, names, norm(joined(path, names.norm2), x), layer), x);
-            colocate_.clear();
+            end_block();
         }
         x = final_norm(is_t5() ? "decoder.final_layer_norm" : "model.decoder.layer_norm", x);
         if (model_.base_model) return graph_.build();
@@ -132,7 +132,7 @@ private:
         const OpOutput mapped =
             map_if(runs, at(names.down), hidden, model_.encoder_width, model_.hidden, model_.mlp_bias);
         if (runs) x = sum(path, "add_2", mapped, x);
-        colocate_.clear();
+        end_block();
         return x;
     }
 

@@ -20,9 +20,11 @@ std::int64_t sequence_of(const LanguageModel& model, const LanguageOptions& opti
 /// together are one op for their input maps and one for their output maps. An op's scope is the path of its
 /// module; attributes["parameters"] lists the names of its tensors in the files,
 /// attributes["parameter_bytes"] their bytes. The ops of a block share a colocation label, the path of the
-/// block, unless options.split_layers. A head that reads the table of the embedding shares the embedding's.
+/// block; with options.split_layers it is their attributes["block"] alone. A head that reads the table of the
+/// embedding shares the embedding's.
 ///
-/// Cache. Keys and values, or latents, are resident_bytes of the attention ops in prefill and decode.
+/// Cache. Keys and values, or latents, are resident_bytes of the attention ops in prefill and decode;
+/// attributes["expanded_cache_bytes"] is what compressed latents would take expanded.
 /// read_bytes of an op is what it reads in a step of its parameters and of the cache: rows of tables, the
 /// experts that tokens are routed to (E (1 - (1 - k/E)^tokens) of E in expectation with uniform routing).
 ///

@@ -148,6 +148,7 @@ Op ModuleBuilder::op(const std::string& module, const char* kind, const Held& he
         op.attributes["parameter_bytes"] = held.sizes.dump();
     }
     op.colocate = colocate_;
+    if (!block_.empty()) op.attributes["block"] = Json(block_).dump();
     return op;
 }
 

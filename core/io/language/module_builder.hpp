@@ -102,6 +102,7 @@ protected:
     DType type_ = DType::bfloat16;
     LanguagePhase phase_;
     std::string colocate_;  ///< label of the ops that are added
+    std::string block_;     ///< block of the ops that are added, where its ops may part
 
 private:
     double all_bytes_ = 0;

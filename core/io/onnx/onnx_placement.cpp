@@ -2,7 +2,10 @@
 #include "core/io/onnx/onnx_placement.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/text.hpp"
 #include "core/io/onnx/onnx_model.hpp"
@@ -19,7 +22,9 @@ using google::protobuf::UnknownFieldSet;
 
 // Keys in the metadata of the model and of its nodes; tools show the properties of nodes.
 constexpr const char* kPlacementKey = "placewright.placement";
+constexpr const char* kSettingsKey = "placewright.layer_assignment_settings";
 constexpr const char* kDeviceKey = "placewright.device";
+constexpr const char* kLayerKey = "layer_ann";  // ONNX Runtime's
 constexpr const char* kConfiguration = "placewright";
 
 // Fields of onnx.proto that are newer than the library (ONNX 1.18); they are written as unknown fields.
@@ -27,6 +32,14 @@ constexpr int kNodeMetadata = 9;               // NodeProto.metadata_props, from
 constexpr int kNodeDeviceConfigurations = 10;  // NodeProto.device_configurations, from IR version 11 on
 constexpr int kModelConfiguration = 26;        // ModelProto.configuration, from IR version 11 on
 constexpr std::int64_t kMultiDeviceVersion = 11;
+
+/// Returns the group of nodes on a device: its name, unless that has characters of the settings' grammar.
+std::string layer_of(const Machine& machine, DeviceId device) {
+    const std::string& name = machine.device(device).name;
+    const bool plain = !name.empty() && name.find_first_of(",;()=\t\r\n") == std::string::npos &&
+                       name.front() != ' ' && name.back() != ' ';
+    return plain ? name : "device-" + std::to_string(device);
+}
 
 std::string text_of(const UnknownFieldSet& fields) {
     std::string text;
@@ -77,6 +90,13 @@ void remove_own(UnknownFieldSet& fields, int number, const std::string& name) {
     }
 }
 
+void add_node_property(UnknownFieldSet& fields, const char* key, const std::string& value) {
+    UnknownFieldSet entry;
+    entry.AddLengthDelimited(1, key);
+    entry.AddLengthDelimited(2, value);
+    fields.AddLengthDelimited(kNodeMetadata, text_of(entry));
+}
+
 const onnx::TensorProto* external_tensor(const onnx::GraphProto& graph) {
     const auto found = std::ranges::find(graph.initializer(), onnx::TensorProto::EXTERNAL,
                                          [](const auto& tensor) { return tensor.data_location(); });
@@ -93,16 +113,41 @@ std::optional<std::string> onnx_placement_text(const Path& file) {
     return {};
 }
 
+std::string layer_assignment_settings(const Problem& problem, const Placement& placement) {
+    std::set<DeviceId> used;
+    for (OpId id = 0; id < problem.forward->size(); ++id)
+        used.insert(placement[problem.grouping.group_of[id]]);
+    std::string settings;
+    for (const auto& [kind, provider] :
+         {std::pair(DeviceKind::gpu, "gpu"), std::pair(DeviceKind::accelerator, "accelerator"),
+          std::pair(DeviceKind::cpu, "cpu")}) {
+        std::string groups;
+        for (const DeviceId device : used) {
+            if (problem.machine->device(device).kind != kind) continue;
+            groups += (groups.empty() ? "=" : ", =") + layer_of(*problem.machine, device);
+        }
+        if (!groups.empty())
+            settings += (settings.empty() ? "" : "; ") + std::string(provider) + '(' + groups + ')';
+    }
+    return settings;
+}
+
 OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement, const Problem& problem,
                              bool multi_device) {
     onnx::ModelProto model = read_whole_onnx_model(model_file);
     auto& properties = *model.mutable_metadata_props();
     properties.erase(std::remove_if(properties.begin(), properties.end(),
-                                    [](const auto& entry) { return entry.key() == kPlacementKey; }),
+                                    [](const auto& entry) {
+                                        return entry.key() == kPlacementKey || entry.key() == kSettingsKey;
+                                    }),
                      properties.end());
-    auto& property = *properties.Add();
-    property.set_key(kPlacementKey);
-    property.set_value(placement_json(placement, problem, {}));
+    const auto add_property = [&](const char* key, const std::string& value) {
+        auto& property = *properties.Add();
+        property.set_key(key);
+        property.set_value(value);
+    };
+    add_property(kPlacementKey, placement_json(placement, problem, {}));
+    add_property(kSettingsKey, layer_assignment_settings(problem, placement));
 
     std::unordered_map<std::string, std::string> device_of;
     for (auto& [op, device] : placement_by_name(placement, problem)) {
@@ -124,19 +169,16 @@ OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement,
         onnx::NodeProto& node = *model.mutable_graph()->mutable_node(i);
         UnknownFieldSet& fields = *onnx::NodeProto::GetReflection()->MutableUnknownFields(&node);
         remove_own(fields, kNodeMetadata, kDeviceKey);
+        remove_own(fields, kNodeMetadata, kLayerKey);
         remove_own(fields, kNodeDeviceConfigurations, kConfiguration);
         const auto device = device_of.find(names[static_cast<std::size_t>(i)]);
         if (device == device_of.end()) continue;  // constants, and nodes that no output depends on
         ++placed;
-        UnknownFieldSet entry;
-        entry.AddLengthDelimited(1, kDeviceKey);
-        entry.AddLengthDelimited(2, device->second);
-        fields.AddLengthDelimited(kNodeMetadata, text_of(entry));
-        if (multi_device) {
-            fields.AddLengthDelimited(
-                kNodeDeviceConfigurations,
-                device_configuration(node, *problem.machine->find(device->second), stages));
-        }
+        const DeviceId id = *problem.machine->find(device->second);
+        add_node_property(fields, kDeviceKey, device->second);
+        add_node_property(fields, kLayerKey, layer_of(*problem.machine, id));
+        if (multi_device)
+            fields.AddLengthDelimited(kNodeDeviceConfigurations, device_configuration(node, id, stages));
     }
     if (placed == 0)
         throw InputError(printable(model_file.string(), 4096), "",

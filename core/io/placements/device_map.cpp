@@ -106,10 +106,6 @@ std::string cut_blocks(const Problem& problem, const Placement& placement) {
            (first.empty() ? std::string() : ". " + search_by_modules(*problem.graph, first));
 }
 
-double step_time_s(const PlacedNetwork& placed, const Placement& placement) {
-    return Simulator(placed.problem, placed.simulation).run(placement).step_time_s;
-}
-
 MapEntries entries_of(const PlacedNetwork& placed, const MapModules& modules, DeviceMapForm form) {
     const MapEntries full = full_entries(placed, modules);
     return form == DeviceMapForm::compact ? compacted(full) : full;
@@ -118,13 +114,17 @@ MapEntries entries_of(const PlacedNetwork& placed, const MapModules& modules, De
 /// Throws PlacementError if a unit of modules is on several devices.
 void refuse_apart(const PlacedNetwork& placed, const MapModules& modules) {
     const Problem& problem = *placed.problem;
-    std::vector<std::string> apart;
+    std::vector<std::string> apart, cut;
     std::string deepest;
     bool share = false;  // modules that share parameters stay together under any grouping
     for (const MapUnit& unit : units_of(problem, modules)) {
         if (!unit.is_apart(placed.placement)) continue;
         std::set<DeviceId> devices;
         for (const GroupId group : unit.groups) devices.insert(placed.placement[group]);
+        if (!unit.block.empty()) {
+            cut.push_back(unit.block + " on " + devices_text(problem, devices));
+            continue;
+        }
         std::string name = unit.owners.front();
         if (std::ranges::count(name, '.') > std::ranges::count(deepest, '.') || deepest.empty())
             deepest = name;
@@ -134,6 +134,10 @@ void refuse_apart(const PlacedNetwork& placed, const MapModules& modules) {
                     " more that share its parameters or groups";
         apart.push_back(name + " on " + devices_text(problem, devices));
     }
+    if (!cut.empty())
+        throw PlacementError("a device map cannot cut a block: " + list(cut) +
+                             "; search with whole blocks (without --split-layers), or repair it: repairing "
+                             "(--repair) moves each block to the device of most of its parameters");
     if (!apart.empty()) {
         throw PlacementError("a device map cannot put a module on several devices: " + list(apart) +
                              "; repairing it (--repair) moves each to the device of most of its parameters" +
@@ -152,16 +156,38 @@ void warn_of_moved(const PlacedNetwork& placed, const Placement& loaded, Written
         elsewhere.add(problem.graph->op(id).name, "on", problem.machine->device(loaded[group]).name);
     }
     if (elsewhere.empty()) return;
-    written.step_time_s = step_time_s(placed, loaded);
-    const std::string loaded_time = format_seconds(*written.step_time_s),
-                      placed_time = format_seconds(step_time_s(placed, placed.placement));
-    written.warnings.push_back(std::to_string(elsewhere.size()) +
-                               (elsewhere.size() == 1
-                                    ? " op without a key of its own runs on the device of its"
-                                    : " ops without keys of their own run on the device of their") +
-                               " module or input: " + elsewhere.text() + "; a step takes " +
-                               (loaded_time == placed_time ? loaded_time + " either way"
-                                                           : loaded_time + " instead of " + placed_time));
+    written.warnings.push_back(
+        std::to_string(elsewhere.size()) +
+        (elsewhere.size() == 1 ? " op without a key of its own runs on the device of its"
+                               : " ops without keys of their own run on the device of their") +
+        " module or input: " + elsewhere.text() + "; " + note_run(written, placed, loaded));
+}
+
+/// Warns where the cache of latent attention is counted compressed: Transformers keeps it expanded.
+void warn_of_latents(const PlacedNetwork& placed, const Placement& loaded, WrittenPlacement& written) {
+    const Problem& problem = *placed.problem;
+    std::vector<double> compressed(problem.devices, 0), expanded(problem.devices, 0);
+    for (OpId id = 0; id < problem.graph->size(); ++id) {
+        const auto bytes = integer_attribute(problem.graph->op(id), "expanded_cache_bytes");
+        if (!bytes || bytes->empty()) continue;
+        const DeviceId device = loaded[problem.grouping.group_of[id]];
+        compressed[device] += static_cast<double>(problem.graph->op(id).resident_bytes);
+        expanded[device] += static_cast<double>(bytes->front());
+    }
+    const Outcome outcome = Simulator(placed.problem, placed.simulation).run(loaded);
+    std::string devices;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (expanded[device] <= 0) continue;
+        const double peak = outcome.peak_bytes[device] - compressed[device] + expanded[device],
+                     limit = problem.memory_limit_bytes[device];
+        devices += "; " + problem.machine->device(device).name + " keeps " + format_bytes(expanded[device]) +
+                   " in place of " + format_bytes(compressed[device]) + " and needs " + format_bytes(peak) +
+                   " of " + format_bytes(limit) + (peak > limit ? ", which does not fit" : ", which fits");
+    }
+    if (!devices.empty())
+        written.warnings.push_back(
+            "the cache is counted compressed, but Transformers keeps it expanded (--mla-cache expanded)" +
+            devices);
 }
 
 }  // namespace
@@ -188,6 +214,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
 
     const Placement loaded = load_device_map(problem, modules, entries).placement;
     warn_of_moved(placed, loaded, written);
+    warn_of_latents(placed, loaded, written);
     if (std::string cut = cut_blocks(problem, loaded); !cut.empty())
         written.warnings.push_back(std::move(cut));
     if (on_cpu && on_gpu)

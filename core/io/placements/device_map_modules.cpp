@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/blocks.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/text/json.hpp"
@@ -36,6 +37,7 @@ MapModules::MapModules(const Problem& problem) {
         // A parameter that an exporter named "onnx::MatMul_21" has no name in the model.
         std::erase_if(item.parameters,
                       [](const std::string& name) { return name.find("::") != std::string::npos; });
+        if (op.attributes.contains("block")) item.block = dotted(std::string(block_of(op)));
         item.holds = op.parameter_bytes > 0 || !item.parameters.empty();
         if (op.parameter_bytes > 0 && item.parameters.empty()) {
             unnamed = true;
@@ -74,6 +76,7 @@ std::vector<std::string> MapModules::owners(const Item& item) const {
         if (std::ranges::find(found, owner) == found.end()) found.push_back(std::move(owner));
     };
     for (const std::string& name : item.parameters) add(module_of(name).empty() ? name : module_of(name));
+    if (!item.block.empty()) add(item.block);
     const bool unnamed_parameters = item.holds && item.parameters.empty();
     if (!item.scope.empty() &&
         (unnamed_parameters || (holding.contains(item.scope) && innermost(item.scope))))
@@ -128,6 +131,7 @@ std::vector<MapUnit> units_of(const Problem& problem, const MapModules& modules)
         if (std::ranges::find(unit.groups, group_of(item.op)) == unit.groups.end())
             unit.groups.push_back(group_of(item.op));
         for (std::string& owner : modules.owners(item)) {
+            if (owner == item.block) unit.block = owner;
             if (std::ranges::find(unit.owners, owner) == unit.owners.end())
                 unit.owners.push_back(std::move(owner));
         }

@@ -20,7 +20,8 @@ public:
         std::vector<std::string> parameters;  ///< names of its parameters
         std::string
             scope;  ///< dotted scope; the op's name if it has parameters but neither their names nor a scope
-        bool holds = false;  ///< whether it has parameters or buffers, named or not
+        std::string block{};  ///< the block that must stay whole though its ops may part in a search
+        bool holds = false;   ///< whether it has parameters or buffers, named or not
     };
 
     explicit MapModules(const Problem& problem);
@@ -31,8 +32,9 @@ public:
     /// Returns whether a key matches anything: it is a parameter or a module, or a prefix of one.
     bool knows(const std::string& key) const;
 
-    /// Returns the modules that must be on the device of an op: those of its parameters, and its own if that
-    /// has parameters and contains no other module. A parameter of the whole model counts as a module.
+    /// Returns the modules that must be on the device of an op: those of its parameters, its block, and its
+    /// own if that has parameters and contains no other module. A parameter of the whole model counts as a
+    /// module.
     std::vector<std::string> owners(const Item& item) const;
 
     /// Returns the keys of an op in the full form.
@@ -48,6 +50,7 @@ public:
 /// Modules that must be on one device, and their groups.
 struct MapUnit {
     std::vector<std::string> owners;
+    std::string block{};  ///< a block among the owners
     std::vector<GroupId> groups;
     std::vector<OpId> ops;
 

@@ -6,19 +6,22 @@
 
 namespace placewright {
 
-/// Arguments of llama.cpp in one line: `-ngl N --tensor-split a,b --ctx-size N`, such that its own rule gives
-/// the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output after them the
-/// last N are on GPUs, layer i on the first one whose cumulated share exceeds (i - n - 1 + N) / N. Layers
-/// that the rule puts elsewhere get `--override-tensor`. `--device` where GPUs are used in another order.
+/// Arguments of llama.cpp in one line: `-ngl N --tensor-split a,b --ctx-size N --parallel B`, such that its
+/// own rule gives the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output
+/// after them the last N are on GPUs, layer i on the first one whose cumulated share exceeds (i - n - 1 + N)
+/// / N. Layers that the rule puts elsewhere get `--override-tensor`, as do tensors that are elsewhere than
+/// their layer's attention (experts on the CPU). The context is that of all B sequences
+/// (src/llama-context.cpp). `--device` where GPUs are used in another order.
 ///
-/// All four throw PlacementError for a network without blocks or with two chains of them (encoder and
-/// decoder), and name the layers at fault.
+/// All four throw PlacementError for a network without blocks or with two chains of them (layers.hpp), and
+/// name the layers at fault. They warn where the program runs ops elsewhere than placed, with the step time
+/// of that run.
 WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed);
 
 /// A shell script that serves the model with vLLM: VLLM_PP_LAYER_PARTITION (vllm, distributed/utils.py,
-/// get_pp_indices) has the layers of each stage. Throws PlacementError for layers on a CPU, and for a device
-/// whose layers do not follow each other; so do the other two. Warns where the placement has embedding or
-/// head on another device than the first or last layer, with which these programs run them.
+/// get_pp_indices) has the layers of each stage. Throws PlacementError for layers that are cut or on a CPU,
+/// and for a device whose layers do not follow each other; so do the other two. These programs run the
+/// embedding with the first layer and the head with the last.
 WrittenPlacement vllm_script(const PlacedNetwork& placed);
 
 /// {"parts": bounds of the stages in "layers", "num_stages", "layers": embedding, blocks, norm, head}, for a

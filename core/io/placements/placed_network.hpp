@@ -30,8 +30,11 @@ struct PlacedNetwork {
 struct WrittenPlacement {
     std::string content;
     std::vector<std::string> warnings;
-    std::optional<double>
-        step_time_s{};  ///< step time of the run that loads the file, if the file differs from the placement
+    std::optional<Outcome> outcome{};  ///< of the run that loads the file, if that differs from the placement
 };
+
+/// Notes the outcome of the run that loads the file, and returns "a step takes 2 ms instead of 1 ms" for a
+/// warning of what is elsewhere than placed.
+std::string note_run(WrittenPlacement& written, const PlacedNetwork& placed, const Placement& run);
 
 }  // namespace placewright

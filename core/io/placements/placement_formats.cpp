@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
@@ -13,6 +14,7 @@
 #include "core/io/placements/dot_placement.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/layer_split.hpp"
+#include "core/io/placements/layers.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/split_points.hpp"
 #include "core/io/pytorch/example_input.hpp"
@@ -97,7 +99,9 @@ WrittenPlacement graphviz(const PlacedNetwork& placed) {
 /// Returns code that passes the network to the Python package, in the format that it reads. Names of ops
 /// alone do not tell it which op holds the parameters of a module with submodules, nor match ops of other
 /// exporters.
-std::string apply_snippet(const std::string& path, const Path& network_file, const ReadOptions& reading) {
+std::string apply_snippet(const std::string& path, const PlacedNetwork& placed) {
+    const Path& network_file = placed.network_file;
+    const ReadOptions& reading = placed.reading;
     const std::string import = "import placewright\n\n",
                       call = "model = placewright.apply(model, " + in_python(path);
     if (network_file.empty()) return import + call + ")\n";
@@ -115,7 +119,7 @@ std::string apply_snippet(const std::string& path, const Path& network_file, con
            ", graph=\"network.json\")\n";
 }
 
-std::string dispatch_snippet(const std::string& path, const Path&, const ReadOptions&) {
+std::string dispatch_snippet(const std::string& path, const PlacedNetwork&) {
     return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"
@@ -131,8 +135,12 @@ Placement repair_device_map(const PlacedNetwork& placed) {
     return placed_by_modules(placed, form);
 }
 
-std::string refusal_but_of_onnx(const Path& network_file) {
+std::string refusal_but_of_onnx(const Path& network_file, const Graph&) {
     return is_onnx(network_file) ? "" : "Only for a network that is opened from an ONNX model";
+}
+
+std::string refusal_but_of_layers(const Path&, const Graph& network) {
+    return refusal_of_layers(network);
 }
 
 template <bool multi_device>
@@ -153,7 +161,36 @@ WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     return result;
 }
 
-std::string onnx_snippet(const std::string& path, const Path&, const ReadOptions&) {
+/// Returns code for ONNX Runtime. Without the settings it places the nodes as it likes.
+std::string onnx_runtime_snippet(const std::string& path, const PlacedNetwork& placed) {
+    std::string accelerators, providers;
+    std::size_t count = 0;
+    std::set<DeviceId> used(placed.placement.begin(), placed.placement.end());
+    for (const DeviceId id : used) {
+        const Device& device = placed.problem->machine->device(id);
+        if (device.kind == DeviceKind::cpu) continue;
+        accelerators += (count++ > 0 ? ", " : "") + printable(device.name, 200);
+        providers = device.kind == DeviceKind::gpu ? "\"CUDAExecutionProvider\", " : "PROVIDER, ";
+    }
+    std::string text =
+        "import onnxruntime  # with microsoft/onnxruntime#27595 (2026); earlier ones ignore the entry\n\n";
+    if (count > 1)
+        text +=
+            "# A session has one provider of a type: this one runs the nodes of " + accelerators +
+            "\n# on one device. To use all, cut the model where \"layer_ann\" in the metadata of its nodes\n"
+            "# changes (onnx.utils.extract_model), and open a session for each part with\n"
+            "# providers=[(\"CUDAExecutionProvider\", {\"device_id\": NUMBER})].\n";
+    return text +
+           "options = onnxruntime.SessionOptions()\n"
+           "options.add_session_config_entry(\"session.layer_assignment_settings\",\n"
+           "                                 " +
+           in_python(layer_assignment_settings(*placed.problem, placed.placement)) +
+           ")\nsession = onnxruntime.InferenceSession(" + in_python(path) +
+           ", options,\n                                       providers=[" + providers +
+           "\"CPUExecutionProvider\"])\n";
+}
+
+std::string onnx_snippet(const std::string& path, const PlacedNetwork&) {
     return "import json\nimport onnx\n\nmodel = onnx.load(" + in_python(path) +
            ")\nproperties = {entry.key: entry.value for entry in model.metadata_props}\n"
            "placement = json.loads(properties[\"placewright.placement\"])[\"placement\"]  # device of each "
@@ -187,7 +224,7 @@ const std::array kFormats{
         .help = "Modules at which torch.distributed.pipelining cuts a chain of stages",
         .suffix = ".pipeline.json",
         .snippet =
-            [](const std::string& path, const Path&, const ReadOptions&) {
+            [](const std::string& path, const PlacedNetwork&) {
                 return "import json\nfrom torch.distributed.pipelining import SplitPoint, pipeline\n\n" +
                        loading("split", path) +
                        "points = {name: SplitPoint[where] for name, where in split[\"split_spec\"].items()}\n"
@@ -202,24 +239,26 @@ const std::array kFormats{
                     .help = "Layers of a language model on GPUs and CPU, for llama-server and llama-cli",
                     .suffix = ".llama_cpp.txt",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "eval llama-server -m MODEL.gguf $(grep -v '^#' " + in_shell(path) + ")\n";
                         },
-                    .write = llama_cpp_arguments},
+                    .write = llama_cpp_arguments,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{
         .id = "vllm",
         .title = "vLLM script",
         .help = "Layers of each pipeline stage of a language model, and the command that serves it",
         .suffix = ".vllm.sh",
-        .snippet = [](const std::string& path, const Path&,
-                      const ReadOptions&) { return "sh " + in_shell(path) + '\n'; },
-        .write = vllm_script},
+        .snippet = [](const std::string& path,
+                      const PlacedNetwork&) { return "sh " + in_shell(path) + '\n'; },
+        .write = vllm_script,
+        .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "deepspeed",
                     .title = "DeepSpeed pipeline parts",
                     .help = "Bounds of pipeline stages in the list of a language model's layers",
                     .suffix = ".deepspeed.json",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "import json\nfrom deepspeed.pipe import PipelineModule\n\n" +
                                    loading("split", path) +
                                    "\nclass Placed(PipelineModule):\n"
@@ -230,23 +269,25 @@ const std::array kFormats{
                                    "model = Placed(layers, num_stages=split[\"num_stages\"])  # layers: see "
                                    "split[\"layers\"]\n";
                         },
-                    .write = deepspeed_parts},
+                    .write = deepspeed_parts,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "megatron",
                     .title = "Megatron-LM arguments",
                     .help = "Pipeline layout of a language model for training",
                     .suffix = ".megatron.txt",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "eval torchrun pretrain_gpt.py ARGUMENTS $(grep -v '^#' " +
                                    in_shell(path) + ")\n";
                         },
-                    .write = megatron_arguments},
+                    .write = megatron_arguments,
+                    .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "tensorflow",
                     .title = "TensorFlow devices",
                     .help = "Device string of each op by name, for a device function of TensorFlow",
                     .suffix = ".tensorflow.json",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "import json\nimport tensorflow as tf\n\n" + loading("devices", path) +
                                    "with tf.Graph().as_default(), tf.compat.v1.device(lambda op: "
                                    "devices.get(op.name, \"\")):\n"
@@ -256,9 +297,10 @@ const std::array kFormats{
     PlacementFormat{
         .id = "onnx",
         .title = "ONNX model with the placement",
-        .help = "The network's ONNX model with the device of each node in its metadata, for all readers",
+        .help =
+            "The network's ONNX model with the device of each node in its metadata; ONNX Runtime obeys it",
         .suffix = ".placed.onnx",
-        .snippet = onnx_snippet,
+        .snippet = onnx_runtime_snippet,
         .write = onnx_model<false>,
         .is_text = false,
         .refusal = refusal_but_of_onnx},
@@ -277,7 +319,7 @@ const std::array kFormats{
                     .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
                     .suffix = ".trace.json",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "# open https://ui.perfetto.dev and choose\n" + path + '\n';
                         },
                     .write = trace_of_simulation},
@@ -286,15 +328,15 @@ const std::array kFormats{
                     .help = "Graph with ops in the colours of their devices; opens here as a network "
                             "without placement",
                     .suffix = ".placed.dot",
-                    .snippet = [](const std::string& path, const Path&,
-                                  const ReadOptions&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
+                    .snippet = [](const std::string& path,
+                                  const PlacedNetwork&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
                     .write = graphviz},
     PlacementFormat{.id = "csv",
                     .title = "CSV table",
                     .help = "One line per op of the step: kind, scope, device, FLOPs, bytes, start and end",
                     .suffix = ".csv",
                     .snippet =
-                        [](const std::string& path, const Path&, const ReadOptions&) {
+                        [](const std::string& path, const PlacedNetwork&) {
                             return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n";
                         },
                     .write = op_table},

@@ -18,9 +18,8 @@ struct PlacementFormat {
     std::string_view help;    ///< one line
     std::string_view suffix;  ///< suffix of its files, such as ".device_map.json"; never that of a network,
                               ///< which may be in the same folder
-    /// Returns code that trains with the exported file at `path`. `network_file` is the network that was
-    /// placed, and `reading` the options that it was read with.
-    std::string (*snippet)(const std::string& path, const Path& network_file, const ReadOptions& reading);
+    /// Returns code that loads the exported file at `path` for what was written into it.
+    std::string (*snippet)(const std::string& path, const PlacedNetwork& placed);
     /// Returns the content of the file. Throws PlacementError for a placement that the format cannot express,
     /// with the modules or ops at fault and the remedy, and InputError for a network file that cannot be read
     /// again.
@@ -30,9 +29,9 @@ struct PlacementFormat {
     /// remedy.
     Placement (*repair)(const PlacedNetwork& placed) = nullptr;
     bool is_text = true;
-    /// Returns one line that says why no placement of a network from this file can be written; empty if that
-    /// depends on the placement. nullptr: the format refuses no network.
-    std::string (*refusal)(const Path& network_file) = nullptr;
+    /// Returns one line that says why no placement of a network that was read from this file can be written;
+    /// empty if that depends on the placement. nullptr: the format refuses no network. O(ops).
+    std::string (*refusal)(const Path& network_file, const Graph& network) = nullptr;
 };
 
 /// Returns all formats, the most used first.

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/units.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/stages.hpp"
@@ -36,14 +35,11 @@ void warn_of_constants(const PlacedNetwork& placed, WrittenPlacement& written) {
             moved.add(problem.graph->op(id).name);
     }
     if (moved.empty()) return;
-    Simulator simulator(placed.problem, placed.simulation);
-    written.step_time_s = simulator.run(run).step_time_s;
     written.warnings.push_back(std::to_string(moved.size()) +
                                (moved.size() == 1
                                     ? " op that reads only constants runs in the stage of its reader: "
                                     : " ops that read only constants run in the stages of their readers: ") +
-                               moved.text() + "; a step takes " + format_seconds(*written.step_time_s) +
-                               " instead of " + format_seconds(simulator.run(placed.placement).step_time_s));
+                               moved.text() + "; " + note_run(written, placed, run));
 }
 
 }  // namespace
