@@ -15,7 +15,7 @@ using namespace placewright;
 namespace {
 
 /// "embedding", `layers` layers, "head", on GPUs and, last, a CPU.
-std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus) {
+std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus, bool inference = false) {
     GraphBuilder builder("model", 1, Training::none);
     for (std::size_t i = 0; i < layers + 2; ++i) {
         Op op;
@@ -24,6 +24,7 @@ std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus) {
         op.flops = 1e9;
         op.parameter_bytes = 4;
         if (i > 0 && i <= layers) op.colocate = "model/layers/" + std::to_string(i - 1);
+        if (inference && i > 0 && i <= layers) op.resident_bytes = 2'000'000;
         if (i > 0) op.inputs.push_back({static_cast<OpId>(i - 1), 0});
         Tensor tensor;
         tensor.bytes = 1000;
@@ -34,14 +35,18 @@ std::shared_ptr<const Problem> model(std::size_t layers, std::size_t gpus) {
     std::vector<Device> devices(uniform.devices().begin(), uniform.devices().end());
     devices.back().kind = DeviceKind::cpu;
     devices.back().name = "cpu:0";
+    ProblemOptions options;
+    options.inference = inference;
     return test::problem(builder.build(),
                          Machine("machine", devices, {uniform.channels().begin(), uniform.channels().end()},
-                                 {uniform.routes().begin(), uniform.routes().end()}));
+                                 {uniform.routes().begin(), uniform.routes().end()}),
+                         options);
 }
 
 /// The devices of the embedding, of the layers and of the head.
-PlacedNetwork placed(const Placement& placement, std::size_t gpus) {
-    PlacedNetwork network{model(placement.size() - 2, gpus), placement, {}, {}, "folder/config.json"};
+PlacedNetwork placed(const Placement& placement, std::size_t gpus, bool inference = false) {
+    PlacedNetwork network{
+        model(placement.size() - 2, gpus, inference), placement, {}, {}, "folder/config.json"};
     network.reading.language.sequence = 2048;
     return network;
 }
@@ -178,6 +183,50 @@ private Q_SLOTS:
         PlacedNetwork plain = placed({0, 0, 0}, 1);
         plain.problem = test::problem(test::chain(3), test::uniform_machine(1));
         QVERIFY(refusal(plain, llama_cpp_arguments).contains("the network has no layers"));
+    }
+
+    void scatteredLayersAreRepaired() {
+        PlacedNetwork network = placed({0, 0, 1, 0, 0, 1, 1}, 2);
+        QVERIFY(refusal(network, vllm_script).contains("--repair"));
+        network.placement = repair_layer_runs(network);
+        const QString vllm = QString::fromStdString(vllm_script(network).content);
+        QVERIFY2(vllm.contains("VLLM_PP_LAYER_PARTITION=3,2\n"), qPrintable(vllm));
+        QCOMPARE(repair_layer_runs(network), network.placement);
+    }
+
+    /// What was simulated reaches the program: sequences at a time, and the number formats.
+    void servedAsSimulated() {
+        PlacedNetwork network = placed({0, 0, 0, 1, 1}, 2, true);
+        network.simulation.batches = network.simulation.in_flight = 8;
+        network.reading.language.cache = WeightType::fp8;
+        network.reading.language.weights = WeightType::int4;
+        const QString vllm = QString::fromStdString(vllm_script(network).content);
+        QVERIFY2(vllm.contains(" --max-num-seqs 8 --kv-cache-dtype fp8\n"), qPrintable(vllm));
+        QVERIFY2(vllm.contains("# placed for weights in int4"), qPrintable(vllm));
+        const QString llama = QString::fromStdString(llama_cpp_arguments(network).content);
+        QVERIFY2(llama.contains(" --cache-type-k q8_0 --cache-type-v q8_0\n"), qPrintable(llama));
+        QVERIFY2(llama.contains("# placed for weights in int4"), qPrintable(llama));
+    }
+
+    /// --override-tensor moves weights; the cache stays with the device of the rule.
+    void cachesOfOverriddenLayersAreSaid() {
+        const auto warnings = [](const Placement& placement) {
+            QString text;
+            for (const std::string& warning : llama_cpp_arguments(placed(placement, 2, true)).warnings)
+                text += QString::fromStdString(warning) + '\n';
+            return text;
+        };
+        QVERIFY(!warnings({0, 0, 0, 1, 1, 1}).contains("cache"));
+        const QString moved = warnings({0, 0, 1, 0, 0, 1});
+        QVERIFY2(moved.contains("is on gpu:1, which holds 4.00 MB more than placed"), qPrintable(moved));
+    }
+
+    void trainersWarnOfInference() {
+        for (auto* write : {deepspeed_parts, megatron_arguments}) {
+            const auto warnings = write(placed({0, 0, 0, 1, 1}, 2, true)).warnings;
+            QCOMPARE(warnings.size(), std::size_t{1});
+            QVERIFY2(warnings[0].find("--phase training") != std::string::npos, warnings[0].c_str());
+        }
     }
 };
 

@@ -2,7 +2,9 @@
 #include "core/io/placements/layer_split.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/path.hpp"
@@ -10,6 +12,7 @@
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/layers.hpp"
 #include "core/io/text/json.hpp"
+#include "core/search/layer_runs.hpp"
 
 namespace placewright {
 namespace {
@@ -49,7 +52,7 @@ std::vector<Stage> stages_of(const PlacedNetwork& placed, const Layers& layers, 
     }
     if (!problems.empty())
         throw PlacementError(program + " gives each device layers that follow each other" + problems +
-                             "; export for llama.cpp or a device map");
+                             "; --repair puts them in order, or export for llama.cpp or a device map");
     return stages;
 }
 
@@ -109,12 +112,42 @@ std::string model_of(const PlacedNetwork& placed) {
     return path.empty() ? "." : text + '\'';
 }
 
+/// These programs train; a placement for inference counts neither gradients nor the optimizer.
+void warn_of_inference(WrittenPlacement& written, const PlacedNetwork& placed, const std::string& program) {
+    if (placed.problem->inference)
+        written.warnings.push_back(
+            program +
+            " trains the model, but the placement was made for inference and leaves no "
+            "room for gradients and the optimizer; search with --phase training");
+}
+
 }  // namespace
+
+std::string weights_note(const PlacedNetwork& placed) {
+    const auto& weights = placed.reading.language.weights;
+    if (!weights) return {};
+    return "# placed for weights in " + std::string(to_string(*weights)) + ": load a model stored so\n";
+}
+
+Placement repair_layer_runs(const PlacedNetwork& placed) {
+    Simulator simulator(placed.problem, placed.simulation);
+    std::optional<std::pair<bool, double>> best;
+    Placement repaired = placed.placement;
+    for (Placement& tried : placements_in_layer_runs(*placed.problem, placed.placement)) {
+        if (!broken_rule(*placed.problem, tried).empty()) continue;
+        const Outcome outcome = simulator.run(tried);
+        const std::pair key(!outcome.fits, outcome.step_time_s);
+        if (best && *best <= key) continue;
+        best = key;
+        repaired = std::move(tried);
+    }
+    return repaired;
+}
 
 WrittenPlacement vllm_script(const PlacedNetwork& placed) {
     const Layers layers = layers_of(placed);
     const std::vector<Stage> stages = stages_of(placed, layers, "vLLM");
-    std::string text = in_order(placed, stages);
+    std::string text = in_order(placed, stages) + weights_note(placed);
     if (const std::string visible = visible_devices(placed, stages); !visible.empty())
         text += "export " + visible + '\n';
     text += "export VLLM_PP_LAYER_PARTITION=";
@@ -123,6 +156,10 @@ WrittenPlacement vllm_script(const PlacedNetwork& placed) {
     text += "\nvllm serve " + model_of(placed) + " --pipeline-parallel-size " + std::to_string(stages.size());
     if (placed.reading.language.sequence)
         text += " --max-model-len " + std::to_string(*placed.reading.language.sequence);
+    const std::int64_t sequences = placed.problem->forward->batch() * placed.simulation.in_flight;
+    if (sequences > 1) text += " --max-num-seqs " + std::to_string(sequences);
+    if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) == 8)
+        text += " --kv-cache-dtype fp8";
     return with_moved_ends(text + '\n', placed, layers, "vLLM");
 }
 
@@ -145,8 +182,10 @@ WrittenPlacement deepspeed_parts(const PlacedNetwork& placed) {
                     {"num_stages", stages.size()},
                     {"devices", std::move(devices)},
                     {"layers", std::move(names)}};
-    return with_moved_ends(root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', placed, layers,
-                           "DeepSpeed");
+    WrittenPlacement written = with_moved_ends(
+        root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', placed, layers, "DeepSpeed");
+    warn_of_inference(written, placed, "DeepSpeed");
+    return written;
 }
 
 WrittenPlacement megatron_arguments(const PlacedNetwork& placed) {
@@ -161,9 +200,11 @@ WrittenPlacement megatron_arguments(const PlacedNetwork& placed) {
     std::string text = "# arguments of Megatron-LM's pretrain_gpt.py\n" + in_order(placed, stages);
     if (const std::string visible = visible_devices(placed, stages); !visible.empty())
         text += "# start it with " + visible + '\n';
-    return with_moved_ends(text + "--pipeline-model-parallel-size " + std::to_string(stages.size()) +
-                               " --pipeline-model-parallel-layout '" + layout + "'\n",
-                           placed, layers, "Megatron-LM");
+    text += "--pipeline-model-parallel-size " + std::to_string(stages.size()) +
+            " --pipeline-model-parallel-layout '" + layout + "'\n";
+    WrittenPlacement written = with_moved_ends(std::move(text), placed, layers, "Megatron-LM");
+    warn_of_inference(written, placed, "Megatron-LM");
+    return written;
 }
 
 }  // namespace placewright

@@ -10,7 +10,8 @@ namespace placewright {
 /// own rule gives the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output
 /// after them the last N are on GPUs, layer i on the first one whose cumulated share exceeds (i - n - 1 + N)
 /// / N. Layers that the rule puts elsewhere get `--override-tensor`, as do tensors that are elsewhere than
-/// their layer's attention (experts on the CPU). The context is that of all B sequences
+/// their layer's attention (experts on the CPU); the cache of such layers stays where the rule has it, which
+/// is said. The context is that of all B sequences
 /// (src/llama-context.cpp). `--device` where GPUs are used in another order.
 ///
 /// All four throw PlacementError for a network without blocks or with two chains of them (layers.hpp), and
@@ -20,13 +21,21 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed);
 
 /// A shell script that serves the model with vLLM: VLLM_PP_LAYER_PARTITION (vllm, distributed/utils.py,
 /// get_pp_indices) has the layers of each stage. Throws PlacementError for layers that are cut or on a CPU,
-/// and for a device whose layers do not follow each other; so do the other two. These programs run the
-/// embedding with the first layer and the head with the last.
+/// and for a device whose layers do not follow each other; so do the other two. Batches in flight are
+/// sequences that are served at a time. These programs run the embedding with the first layer and the head
+/// with the last.
 WrittenPlacement vllm_script(const PlacedNetwork& placed);
 
 /// {"parts": bounds of the stages in "layers", "num_stages", "layers": embedding, blocks, norm, head}, for a
 /// subclass of DeepSpeed's PipelineModule.
 WrittenPlacement deepspeed_parts(const PlacedNetwork& placed);
+
+/// A comment on the number format of weights, if that was chosen; empty otherwise.
+std::string weights_note(const PlacedNetwork& placed);
+
+/// Puts the layers of each device into one run (core/search/layer_runs.hpp): of those placements the fastest
+/// that fits, or the fastest if none does. Returns a placement that has such runs as it is.
+Placement repair_layer_runs(const PlacedNetwork& placed);
 
 /// Arguments of Megatron-LM: `--pipeline-model-parallel-layout` with E for the embedding, t for a layer, L
 /// for head and loss, and | between stages.

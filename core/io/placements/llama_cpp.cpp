@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/placements/layer_split.hpp"
 #include "core/io/placements/layers.hpp"
@@ -119,6 +120,12 @@ std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts_elsew
     return parts;
 }
 
+double cache_of(const PlacedNetwork& placed, const std::vector<OpId>& layer) {
+    double bytes = 0;
+    for (const OpId id : layer) bytes += static_cast<double>(placed.problem->forward->op(id).resident_bytes);
+    return bytes;
+}
+
 /// The placement as llama.cpp runs it: the embedding on the CPU, what is behind the layers with the head, and
 /// what holds no weights with its layer.
 Placement run_of(const PlacedNetwork& placed, const Layers& layers) {
@@ -170,6 +177,7 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     // earlier GPU.
     std::vector<std::size_t> split(order.size(), 0);
     std::map<std::string, std::vector<std::size_t>> elsewhere;
+    std::map<DeviceId, double> cache_bytes;
     std::string output_override;
     std::size_t at = 0;
     for (std::size_t i = start; i <= count && active > 0 && !order.empty(); ++i) {
@@ -182,6 +190,7 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
         const std::string buffer = buffer_of(placed, device);
         if (i < count) {
             elsewhere[buffer].push_back(i);
+            cache_bytes[order[at]] += cache_of(placed, layers.ops[i]);
         } else {
             output_override = "^output(_norm)?\\.=" + buffer;
         }
@@ -212,11 +221,23 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     if (placed.reading.language.sequence)
         line += " --ctx-size " + std::to_string(*placed.reading.language.sequence * batch);
     line += " --parallel " + std::to_string(batch);
+    if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) < 16) {
+        const std::string type = bits_of(*cache) == 8 ? "q8_0" : "q4_0";
+        line += " --cache-type-k " + type + " --cache-type-v " + type;
+    }
 
     std::string text = "# arguments of llama.cpp (llama-server, llama-cli), beside -m MODEL.gguf\n";
     for (std::size_t i = 0; i < gpus.size(); ++i)
         text += "# CUDA" + std::to_string(i) + " is " + name_of(placed, gpus[i]) + '\n';
-    WrittenPlacement written{text + line + '\n', {}};
+    WrittenPlacement written{text + weights_note(placed) + line + '\n', {}};
+    for (const auto& [device, bytes] : cache_bytes) {
+        if (bytes > 0)
+            written.warnings.push_back(
+                "llama.cpp moves weights alone with --override-tensor: the cache of these "
+                "layers is on " +
+                name_of(placed, device) + ", which holds " + format_bytes(bytes) +
+                " more than placed; one run of layers a device (--repair) avoids that");
+    }
     const Placement run = run_of(placed, layers);
     if (run != placed.placement)
         written.warnings.push_back(

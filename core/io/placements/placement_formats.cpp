@@ -243,6 +243,7 @@ const std::array kFormats{
                             return "eval llama-server -m MODEL.gguf $(grep -v '^#' " + in_shell(path) + ")\n";
                         },
                     .write = llama_cpp_arguments,
+                    .repair = repair_layer_runs,
                     .refusal = refusal_but_of_layers},
     PlacementFormat{
         .id = "vllm",
@@ -252,6 +253,7 @@ const std::array kFormats{
         .snippet = [](const std::string& path,
                       const PlacedNetwork&) { return "sh " + in_shell(path) + '\n'; },
         .write = vllm_script,
+        .repair = repair_layer_runs,
         .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "deepspeed",
                     .title = "DeepSpeed pipeline parts",
@@ -270,6 +272,7 @@ const std::array kFormats{
                                    "split[\"layers\"]\n";
                         },
                     .write = deepspeed_parts,
+                    .repair = repair_layer_runs,
                     .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "megatron",
                     .title = "Megatron-LM arguments",
@@ -281,6 +284,7 @@ const std::array kFormats{
                                    in_shell(path) + ")\n";
                         },
                     .write = megatron_arguments,
+                    .repair = repair_layer_runs,
                     .refusal = refusal_but_of_layers},
     PlacementFormat{.id = "tensorflow",
                     .title = "TensorFlow devices",
