@@ -14,6 +14,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "core/graph/blocks.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/progress_bar.hpp"
@@ -156,12 +157,18 @@ void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placem
         for (const OpId op : problem.grouping.members[move.group]) {
             if (problem.graph->op(op).phase == Phase::forward) row.ops.push_back(op);
         }
-        QString name =
-            QString::fromStdString(problem.graph->op(problem.grouping.members[move.group].front()).name);
-        if (row.ops.size() > 1) name = tr("%1 and %2 more").arg(name).arg(row.ops.size() - 1);
+        const Op& first = problem.graph->op(problem.grouping.members[move.group].front());
+        QString name = QString::fromStdString(first.name), whole = name;
+        if (block_number(first)) {
+            whole = QString::fromStdString(first.colocate);
+            // "layers/12" of "model/layers/12": the end of a long name tells blocks apart.
+            name = tr("%1 (%2 ops)").arg(whole.section(QLatin1Char('/'), -2)).arg(row.ops.size());
+        } else if (row.ops.size() > 1) {
+            name = whole = tr("%1 and %2 more").arg(name).arg(row.ops.size() - 1);
+        }
         auto* item = new QTreeWidgetItem(m_list);
         item->setText(What, name);
-        item->setToolTip(What, plainToolTip(name));
+        item->setToolTip(What, plainToolTip(whole));
         for (const auto& [column, device] :
              {std::pair(From, placement[move.group]), std::pair(To, move.device)}) {
             item->setIcon(column, deviceIcon(machine, device, devicePixelRatioF()));

@@ -38,7 +38,7 @@ std::string text_of(const PhaseFigures& figures) {
 }
 
 std::string text_of(const FrameworkSplit& split, double value_s) {
-    const std::string& title = split.algorithm->title;
+    const std::string title = split.algorithm->title + ", as " + split.framework + " splits";
     if (!split.score.fits) return title + ": does not fit the memory";
     return title + ": " + format_seconds(split.score.value_s) + ", this placement is " +
            decimals("%.2f", split.score.value_s / value_s) + " times as fast";

@@ -2,6 +2,7 @@
 #include "core/job/language_figures.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/algorithms.hpp"
 #include "core/graph/blocks.hpp"
@@ -69,8 +70,9 @@ std::vector<FrameworkSplit> framework_splits(const Job& job) {
     if (!has_blocks(*job.problem->graph)) return {};
     std::vector<FrameworkSplit> splits;
     Simulator simulator(job.problem, job.simulation);
-    for (const char* id : {"sequential-fill", "memory-proportional"}) {
-        FrameworkSplit split{find_algorithm(id), {}};
+    for (const auto& [id, framework] : {std::pair("sequential-fill", "Hugging Face Accelerate"),
+                                        std::pair("memory-proportional", "llama.cpp")}) {
+        FrameworkSplit split{find_algorithm(id), framework, {}};
         const std::unique_ptr<Optimizer> optimizer =
             split.algorithm->make({job.problem, 1, {}, {}, job.objective, job.simulation}, {});
         bool scored = false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/job/job.hpp"
@@ -40,6 +41,7 @@ std::optional<PhaseFigures> other_phase(const Job& job, const Placement& placeme
 /// A split that a framework makes by bytes alone.
 struct FrameworkSplit {
     const AlgorithmInfo* algorithm = nullptr;
+    std::string framework;  ///< that splits so: "Hugging Face Accelerate"
     Score score;
 };
 

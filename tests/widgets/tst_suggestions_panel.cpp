@@ -40,6 +40,28 @@ private Q_SLOTS:
         QCOMPARE(readText(item->toolTip(0)), name);
     }
 
+    void blocksAreToldApart() {
+        GraphBuilder builder("blocks", 1, Training::none);
+        for (const char* name : {"norm", "mlp"}) {
+            Op op;
+            op.name = std::string("model/layers/12/") + name;
+            op.kind = "linear";
+            op.colocate = "model/layers/12";
+            op.outputs = {make_tensor({1})};
+            builder.add(std::move(op));
+        }
+        const auto problem = test::problem(builder.build(), test::uniform_machine(2));
+        SingleMoves moves;
+        moves.now = {2, 2, true};
+        moves.moves = {{0, 1, {1, 1, true}, -1}};
+        SuggestionsPanel panel;
+        panel.showMoves(*problem, {0}, moves, QStringLiteral("Step time"));
+        const QTreeWidgetItem* item = panel.findChild<QTreeWidget*>()->topLevelItem(0);
+        QVERIFY(item);
+        QCOMPARE(item->text(0), QStringLiteral("layers/12 (2 ops)"));
+        QCOMPARE(readText(item->toolTip(0)), QStringLiteral("model/layers/12"));
+    }
+
     void plainToolTipsKeepTheirLines() {
         const QString text = QString::fromUtf8(kMarkupName) + QStringLiteral("\ngpu:0: 5 %");
         QCOMPARE(readText(plainToolTip(text)), text);

@@ -78,7 +78,7 @@ QLabel* labelFor(const QString& title, QWidget* buddy) {
 
 ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent), m_document(document) {
     setObjectName(QStringLiteral("exportDialog"));
-    setWindowTitle(tr("Export placement for training"));
+    setWindowTitle(tr("Export placement"));
     setAttribute(Qt::WA_DeleteOnClose);
 
     auto* columns = new QHBoxLayout;

@@ -218,7 +218,8 @@ void SimulationDialog::setProfile(const QString& file) {
 void SimulationDialog::show(const JobOptions& options) {
     m_filling = true;
     const ProblemOptions& problem = options.problem;
-    choose(m_pass, problem.inference ? 1 : 0);
+    choose(m_pass, problem.inference || !networkTrains() ? 1 : 0);
+    m_pass->setEnabled(networkTrains());
     m_batch->setValue(static_cast<int>(options.reading.batch.value_or(0)));
     choose(m_precision, problem.precision);
     m_profile->setFile({});
@@ -292,10 +293,13 @@ void SimulationDialog::enableControls() {
     m_mergeGroups->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::merge);
 }
 
-/// Whether the step that is chosen has one: some networks are files of an inference.
+/// Some networks are files of an inference.
+bool SimulationDialog::networkTrains() const {
+    return !m_document->isOpen() || m_document->problem()->network->training() != Training::none;
+}
+
 bool SimulationDialog::hasBackwardPass() const {
-    return chosen<int>(m_pass) == 0 &&
-           (!m_document->isOpen() || m_document->problem()->network->training() != Training::none);
+    return chosen<int>(m_pass) == 0 && networkTrains();
 }
 
 JobOptions SimulationDialog::options() const {
@@ -305,7 +309,7 @@ JobOptions SimulationDialog::options() const {
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.constraints = m_document->options().problem.constraints;
-    problem.inference = chosen<int>(m_pass) == 1;
+    problem.inference = networkTrains() ? chosen<int>(m_pass) == 1 : m_document->options().problem.inference;
     if (m_precision->isEnabled()) problem.precision = chosen<Precision>(m_precision);
     options.supplements.parameters = m_parameters->file().toStdString();
     for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());

@@ -46,6 +46,7 @@ private:
     static constexpr int kAutomaticOrder = -1;
 
     QString batchOfFile() const;
+    bool networkTrains() const;
     bool hasBackwardPass() const;
     /// The value of a cost model in the list of cost models.
     static int entryOf(const CostModel* model) { return static_cast<int>(model - cost_models().data()); }
