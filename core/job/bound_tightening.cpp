@@ -26,6 +26,21 @@ bool something_fits(const Job& job) {
     });
 }
 
+/// Whether the linear weights of a language model would fit in 4 bits each, about: what else there is takes
+/// as much as before. The file would have to be read again to know.
+bool small_weights_help(const Job& job) {
+    if (!job.language || job.language->weights || job.language->phase == LanguagePhase::training)
+        return false;
+    double bytes = 0, memory_bytes = 0;
+    for (const Op& op : job.problem->network->ops()) {
+        const double weights = static_cast<double>(op.parameter_bytes) *
+                               (op.kind == "linear" || op.kind == "grouped_linear" ? 0.25 : 1);
+        bytes += weights + static_cast<double>(op.resident_bytes);
+    }
+    for (const double limit_bytes : job.problem->memory_limit_bytes) memory_bytes += limit_bytes;
+    return bytes < memory_bytes;
+}
+
 }  // namespace
 
 /// On Linux the priority belongs to the thread. (Of Qt's thread priorities only the idle one has an effect
@@ -73,6 +88,7 @@ std::string memory_remedy(const Job& job, const JobOptions& options, bool is_win
         helps([](ProblemOptions& changed) { changed.grouping = {}; }))
         add("smaller groups", "--group none");
     if (is_window && text.find(',') != std::string::npos) text += " (Run ▸ Simulation…)";
+    if (small_weights_help(job)) add("weights in int4 (toolbar)", "--dtype int4");
     return text;
 }
 

@@ -83,6 +83,18 @@ private Q_SLOTS:
         QVERIFY2(text.contains(" a token with 4 batches in flight ("), text);
     }
 
+    void smallWeightsAreProposed() {
+        const auto told = [&](const QStringList& more) {
+            return run({"optimize", "llama-3-70b", "--machine", "RTX 4090, RTX 3060", "--evaluations", "1"} +
+                       more)
+                .err;
+        };
+        QVERIFY2(told({}).endsWith("more memory, or --dtype int4\n"), told({}));
+        // Where they are small already, there is nothing to propose.
+        QVERIFY2(!told({"--dtype", "fp8", "--batch", "100"}).contains("--dtype int4"),
+                 told({"--dtype", "fp8"}));
+    }
+
     /// The fastest placement is never slower than the splits of frameworks.
     void searchesBeatSplitsByBytes() {
         for (const QByteArray memory : {"400e6", "150e6", "80e6"}) {

@@ -18,7 +18,7 @@ from .export import Devices, Inputs, export
 from .machines import MachineLike, machine_argument
 from .placement import DeviceMap, Placement, Search
 
-Network = Union[torch.nn.Module, str, "os.PathLike[str]"]
+Network = Union[torch.nn.Module, str, "os.PathLike[str]", Mapping[str, Any]]
 
 # Options of a search; all others are of the simulation, and count wherever the placement is used.
 _SEARCH = frozenset(
@@ -48,7 +48,7 @@ def optimize(
 
     Args:
         model: any module, also on the meta device; or the path of a network that the command line reads
-            (core/io/README.md).
+            (core/io/README.md); or the config of a language model of Transformers, or its dict.
         inputs: what the model is called with, as in `export`; None for a path.
         machine: "this": this computer; or a Machine, a machine file, a shipped machine ("4x-v100-nvlink"), or
             parts by name ("2x RTX 4090").
@@ -66,6 +66,7 @@ def optimize(
             the memory.
     """
     folder = Folder()
+    model = _with_config_in_file(model, folder.path)
     network, own = _network(model, inputs, folder.path, training, measure)
     search, simulation = _split({**own, **options}, folder.path)
     machine_text = machine_argument(machine, folder.path)
@@ -92,7 +93,7 @@ def device_map(
 
     Args:
         model: a module, also on the meta device; or a path that the command line reads, such as the folder or
-            the config.json of a language model.
+            the config.json of a language model; or the config of such a model, or its dict.
         inputs: what a module is called with. None: tokens, if the model takes "input_ids".
         machine, seconds, progress, options: as in `optimize`.
         phase: "training", "prefill" or "decode". None: that of the command line for a path, else inference on
@@ -108,6 +109,7 @@ def device_map(
         CommandLineError: as in `optimize`.
     """
     folder = Folder()
+    model = _with_config_in_file(model, folder.path)
     sizes: Dict[str, Any] = {}
     training = phase == "training" or not isinstance(model, torch.nn.Module)
     if isinstance(model, torch.nn.Module):
@@ -146,6 +148,21 @@ def _search(
         result = run(["optimize", *arguments, *arguments_of({**search, **simulation})], tick)
     module = model if isinstance(model, torch.nn.Module) else None
     return Placement(Search(network, machine, simulation, result, folder), module)
+
+
+def _with_config_in_file(model: Network, folder: Path) -> Union[torch.nn.Module, str, "os.PathLike[str]"]:
+    """Writes the config of a language model to a file; returns modules and paths as they are."""
+    if isinstance(model, (torch.nn.Module, str, os.PathLike)):
+        return model
+    config = model.to_dict() if hasattr(model, "to_dict") else model
+    if not isinstance(config, Mapping) or "model_type" not in config:
+        raise ExportError(
+            f"{type(model).__name__} is no model: expected a module, a path, or the config of a language model,"
+            ' which has a "model_type"'
+        )
+    file = folder / "config.json"
+    file.write_text(json.dumps(dict(config), default=str), encoding="utf-8")
+    return file
 
 
 def _network(

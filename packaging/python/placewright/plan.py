@@ -79,7 +79,13 @@ class _Reader:
             self._name, self._document = os.fspath(source), self._json(source)
         else:
             self._name = "the placement"
-            self._document = dict(source if isinstance(source, Mapping) else source.document)
+            document = source if isinstance(source, Mapping) else getattr(source, "document", None)
+            if not isinstance(document, Mapping):
+                raise PlacementError(
+                    f"{type(source).__name__} is no placement: expected a file, a mapping, or what"
+                    " placewright.optimize returns"
+                )
+            self._document = dict(document)
             graph = graph or getattr(source, "network_file", None)
         self._graph = graph
         self._majority = on_conflict == "majority"

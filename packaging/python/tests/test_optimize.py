@@ -244,8 +244,36 @@ class Optimize(TestCase):
         found = placewright.device_map("resnet50", machine=GPUS, seconds=None, evaluations=50, batch=2)
         self.assertTrue(set(found.values()) <= {0, 1, "cpu"})
 
+    def test_device_map_of_a_config(self) -> None:
+        config = {
+            "model_type": "llama",
+            "architectures": ["LlamaForCausalLM"],
+            "hidden_size": 4096,
+            "num_hidden_layers": 48,
+            "num_attention_heads": 32,
+            "intermediate_size": 11008,
+            "vocab_size": 32000,
+        }
+
+        class Config:
+            def to_dict(self) -> Any:
+                return {**config, "torch_dtype": torch.bfloat16}
+
+        for model in (config, Config()):
+            found = placewright.device_map(model, machine=GPUS, seconds=None, evaluations=50, dtype="fp32")
+            self.assertIn("model.layers.0", found)
+            self.assertEqual(set(found.values()), {0, 1})
+        for wrong in ({}, {"hidden_size": 1}, 3, None):
+            with self.assertRaisesRegex(placewright.ExportError, 'is no model: expected .*"model_type"'):
+                placewright.device_map(wrong, machine=GPUS)
+
 
 class Parts(TestCase):
+    def test_wrong_placement(self) -> None:
+        model = nn.Linear(2, 2)
+        with self.assertRaisesRegex(placewright.PlacementError, "SGD is no placement: expected a file"):
+            placewright.apply(model, torch.optim.SGD(model.parameters(), lr=1))  # type: ignore[arg-type]
+
     def test_sizes_go_to_the_command_line(self) -> None:
         """Language models are files, which the command line reads with these options."""
         seen: List[List[str]] = []
