@@ -40,6 +40,7 @@
 #include "core/measure/measured_search.hpp"
 #include "core/search/algorithms/refinement.hpp"
 #include "core/search/headroom.hpp"
+#include "core/search/relabelling.hpp"
 #include "core/sim/objectives.hpp"
 
 namespace placewright {
@@ -355,6 +356,7 @@ public:
         if (!result.progress.best_placement) return report_nothing_scored(result);
         std::optional<WholeModules> whole = place_whole(result);
         std::optional<Headroom> headroom = gain_headroom(result);
+        number_devices(result.progress);
         prove(proof, result.progress);
         HardwareRuns measured;
         if (scored != nullptr && result.end != SearchEnd::cancelled)
@@ -550,6 +552,14 @@ private:
                                       kForHeadroom * search_.budget.seconds};
         return placewright::gain_headroom(result, job_.problem, *job_.objective, job_.simulation,
                                           job_.penalty, options, interrupt_.token());
+    }
+
+    /// Calls the first of alike devices that is used gpu:0, after the default algorithm alone, as above.
+    void number_devices(SearchProgress& progress) {
+        if (algorithm_->id != "auto" || !job_.objective->is_step_time()) return;
+        Simulator simulator(job_.problem, job_.simulation);
+        progress.best_placement = std::make_shared<const Placement>(
+            numbered_by_first_use(*job_.problem, simulator, *progress.best_placement));
     }
 
     /// Whether a rank was lost, which is reported.

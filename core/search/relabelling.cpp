@@ -2,7 +2,9 @@
 #include "core/search/relabelling.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/base/infinity.hpp"
@@ -99,6 +101,27 @@ std::vector<DeviceId> best_names(const std::vector<DeviceId>& kind, const std::v
 /// Machines with more devices keep the names that a search gives: the assignment would take its time.
 constexpr std::size_t kMostDevices = 128;
 
+/// Nothing if a group may not be on its device, or a rule would be broken.
+std::optional<Placement> renamed(const Problem& problem, const Placement& placement,
+                                 const std::vector<DeviceId>& name) {
+    Placement result = placement;
+    for (GroupId group = 0; group < problem.groups; ++group) {
+        result[group] = name[placement[group]];
+        if (!std::ranges::binary_search(problem.allowed_devices(group), result[group])) return {};
+    }
+    if (!broken_rule(problem, result).empty()) return {};
+    return result;
+}
+
+bool is_as_good(Simulator& simulator, const Placement& one, const Placement& other) {
+    const auto figures = [&](const Placement& each) {
+        const Outcome& outcome = simulator.run(each);
+        return std::tuple(outcome.step_time_s, outcome.total_time_s, outcome.fits,
+                          std::ranges::max(outcome.peak_bytes));
+    };
+    return figures(one) == figures(other);
+}
+
 }  // namespace
 
 Placement relabelled(const Problem& problem, Simulator& simulator, const Placement& placement,
@@ -112,21 +135,38 @@ Placement relabelled(const Problem& problem, Simulator& simulator, const Placeme
 
     const std::vector<DeviceId> name = best_names(first_alike(*problem.machine), shared);
 
-    Placement result = placement;
+    std::optional<Placement> result = renamed(problem, placement, name);
+    if (!result) return placement;
     double before = 0, after = 0;
     for (GroupId group = 0; group < problem.groups; ++group) {
-        result[group] = name[placement[group]];
-        if (!std::ranges::binary_search(problem.allowed_devices(group), result[group])) return placement;
         before += placement[group] == like[group] ? seconds[group] : 0;
-        after += result[group] == like[group] ? seconds[group] : 0;
+        after += (*result)[group] == like[group] ? seconds[group] : 0;
     }
-    if (after <= before || !broken_rule(problem, result).empty()) return placement;
-    const auto figures = [&](const Placement& each) {
-        const Outcome& outcome = simulator.run(each);
-        return std::tuple(outcome.step_time_s, outcome.total_time_s, outcome.fits,
-                          std::ranges::max(outcome.peak_bytes));
+    return after > before && is_as_good(simulator, *result, placement) ? *std::move(result) : placement;
+}
+
+Placement numbered_by_first_use(const Problem& problem, Simulator& simulator, const Placement& placement) {
+    if (problem.devices > kMostDevices) return placement;
+    const std::vector<DeviceId> kind = first_alike(*problem.machine);
+    std::vector<DeviceId> order;
+    const auto use = [&](DeviceId device) {
+        if (std::ranges::find(order, device) == order.end()) order.push_back(device);
     };
-    return figures(result) == figures(placement) ? result : placement;
+    for (const DeviceId device : placement) use(device);
+    for (DeviceId device = 0; device < problem.devices; ++device) use(device);
+    std::vector<DeviceId> name(problem.devices);
+    for (DeviceId first = 0; first < problem.devices; ++first) {
+        // The devices of a kind, in the order of their use, get its numbers in ascending order.
+        DeviceId next = first;
+        for (const DeviceId device : order) {
+            if (kind[device] != first) continue;
+            while (kind[next] != first) ++next;
+            name[device] = next++;
+        }
+    }
+    std::optional<Placement> result = renamed(problem, placement, name);
+    if (!result || *result == placement) return placement;
+    return is_as_good(simulator, *result, placement) ? *std::move(result) : placement;
 }
 
 }  // namespace placewright

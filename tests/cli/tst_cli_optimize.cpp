@@ -315,7 +315,7 @@ void TestCliOptimize::headroom() {
     const QStringList alone = search + QStringList{"--algorithm", "single-device"};
     QCOMPARE(fullest(object_of(alone)), 19);
     QVERIFY(fullest(object_of(alone + QStringList{"--headroom", "0.01"})) <= 16);
-    QVERIFY2(run(search).out.contains("The fullest device holds 50 % of its memory, not 95 %"),
+    QVERIFY2(run(search).out.contains("The fullest device holds 50.0 % of its memory, not 95.0 %"),
              run(search).out);
 }
 

@@ -92,6 +92,13 @@ private Q_SLOTS:
             "encoder_attention_heads": 20, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120,
             "decoder_ffn_dim": 5120, "num_mel_bins": 128, "vocab_size": 51866, "max_source_positions": 1500,
             "max_target_positions": 448, "num_hidden_layers": 32, "torch_dtype": "float16"})");
+        // num_hidden_layers are those of the encoder.
+        add("Whisper large-v3-turbo", 808878080,
+            R"({"model_type": "whisper", "d_model": 1280, "encoder_layers": 32, "decoder_layers": 4,
+            "encoder_attention_heads": 20, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120,
+            "decoder_ffn_dim": 5120, "num_mel_bins": 128, "vocab_size": 51866, "max_source_positions": 1500,
+            "max_target_positions": 448, "num_hidden_layers": 32, "torch_dtype": "float16",
+            "architectures": ["WhisperForConditionalGeneration"]})");
         add("ViT-B/16", 86567656,
             R"({"model_type": "vit", "architectures": ["ViTForImageClassification"], "hidden_size": 768,
             "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "image_size": 224,
@@ -129,6 +136,17 @@ private Q_SLOTS:
             R"({"model_type": "bloom", "n_embed": 1024, "n_layer": 24, "num_attention_heads": 16,
             "vocab_size": 250880})");
     }
+    void halvesOfModelsAreRefused() {
+        const QString message = test::refusal([&] {
+            read_network(fileWith("config.json",
+                                  R"({"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 768,
+                    "d_kv": 64, "d_ff": 3072, "num_layers": 12, "num_heads": 12, "vocab_size": 32128})"),
+                         {});
+        });
+        QVERIFY2(message.contains("T5EncoderModel") && message.contains("placewright.export"),
+                 qPrintable(message));
+    }
+
     void parametersOfPublishedModels() {
         QFETCH(qint64, parameters);
         QFETCH(QByteArray, config);

@@ -22,12 +22,14 @@ using test::Gguf, test::small_gguf;
 
 namespace {
 
+constexpr int kLayers = 4;
+
 /// A LLaMA of four layers: hidden size 64, 8 heads of 8, 2 for keys and values, width 96, 1000 words.
 QJsonObject small_llama() {
     return {{"model_type", "llama"},
             {"architectures", QJsonArray{"LlamaForCausalLM"}},
             {"hidden_size", 64},
-            {"num_hidden_layers", 4},
+            {"num_hidden_layers", kLayers},
             {"num_attention_heads", 8},
             {"num_key_value_heads", 2},
             {"intermediate_size", 96},
@@ -256,6 +258,38 @@ private Q_SLOTS:
         QVERIFY2(message.contains("config.json") && message.contains(named), qPrintable(message));
     }
 
+    void hugeHeadNormsAreRefused() {
+        QJsonObject config = small_llama();
+        for (const auto& [key, value] :
+             std::initializer_list<std::pair<const char*, QJsonValue>>{{"model_type", "stablelm"},
+                                                                       {"qk_layernorm", true},
+                                                                       {"num_attention_heads", 4096},
+                                                                       {"num_key_value_heads", 4096},
+                                                                       {"hidden_size", 4096},
+                                                                       {"num_hidden_layers", 4096}})
+            config[key] = value;
+        const QString message = refused(config);
+        QVERIFY2(message.contains("qk_layernorm"), qPrintable(message));
+    }
+
+    void modulesThatAreNotQuantised() {
+        QJsonObject config = small_llama();
+        const auto bytes = [&](const QJsonArray& skipped) {
+            config["quantization_config"] = QJsonObject{{"quant_method", "fp8"},
+                                                        {"weight_block_size", QJsonArray{64, 64}},
+                                                        {"modules_to_not_convert", skipped}};
+            const Path file = fileWith("config.json", QJsonDocument(config).toJson().toStdString());
+            return sums(read_network(file, {}).graph).parameter_bytes;
+        };
+        const std::int64_t all = bytes({});
+        const std::int64_t head = bytes({"lm_head"});
+        QVERIFY(bytes({"up_proj"}) > all);
+        QCOMPARE(bytes({"model.layers.0.mlp.up_proj"}) - all, (bytes({"up_proj"}) - all) / kLayers);
+        QCOMPARE(bytes({"proj", "layers.0.mlp.up", "p_proj"}), all);
+        QCOMPARE(head, all);  // heads are not quantised in any case
+        QVERIFY(bytes({"model.layers"}) > bytes({"up_proj"}));
+    }
+
     void aGgufHasItsOwnNamesAndSizes() {
         const Path gguf = fileWith("small.gguf", small_gguf().content());
         const NetworkFile network = read_network(gguf, {});
@@ -276,6 +310,10 @@ private Q_SLOTS:
         QTest::newRow("2^60 tensors") << many << "tensor";
         QTest::newRow("unknown type")
             << QByteArray::fromStdString(small_gguf().tensor("extra.weight", {64}, 77).content()) << "77";
+        for (const char* name :
+             {"blk.0.ffn_down_shexp.weight", "blk.0.ffn_up.weight", "position_embd.weight"})
+            QTest::addRow("no extents: %s", name)
+                << QByteArray::fromStdString(small_gguf().tensor(name, {}, 0).content()) << name;
         QTest::newRow("overflow")
             << QByteArray::fromStdString(
                    small_gguf().tensor("extra.weight", {1ULL << 62, 1ULL << 62}, 0).content())

@@ -41,6 +41,31 @@ private Q_SLOTS:
         }
     }
 
+    void alikeDevicesAreNumberedByFirstUse() {
+        const auto problem = test::problem(test::random_graph(3, 60), test::uniform_machine(4));
+        Simulator simulator(problem);
+        Random random(7);
+        for (int round = 0; round < 20; ++round) {
+            const Placement placement = test::random_placement(*problem, random);
+            const Placement result = numbered_by_first_use(*problem, simulator, placement);
+            DeviceId most = 0;
+            for (const DeviceId device : result) {
+                QVERIFY(device <= most);
+                if (device == most) ++most;
+            }
+            QCOMPARE(simulator.run(result).step_time_s, simulator.run(placement).step_time_s);
+            QCOMPARE(numbered_by_first_use(*problem, simulator, result), result);
+        }
+        // Devices that are not alike keep their names.
+        const auto unlike = test::problem(test::random_graph(3, 60), test::random_machine(5));
+        Simulator other(unlike);
+        for (int round = 0; round < 20; ++round) {
+            const Placement placement = test::random_placement(*unlike, random);
+            const Placement result = numbered_by_first_use(*unlike, other, placement);
+            QCOMPARE(other.run(result).step_time_s, other.run(placement).step_time_s);
+        }
+    }
+
     /// No naming agrees more, by trying all.
     void theBestNamesAreFound() {
         const auto problem = test::problem(test::random_graph(5, 40), test::uniform_machine(5));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>

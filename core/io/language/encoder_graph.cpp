@@ -26,7 +26,8 @@ public:
         x = norm(prefixed(family_.embedding_norm), x);
         for (std::int64_t layer = 0; layer < model_.layers; ++layer) x = block_at(layer, x);
         const std::string& name = model_.class_name;
-        const bool masked = name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining");
+        const bool masked = name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining") ||
+                            name.ends_with("LMHeadModel");
         const bool pooled =
             !masked && !name.ends_with("ForTokenClassification") && !name.ends_with("ForQuestionAnswering");
         OpOutput first = x;

@@ -131,7 +131,9 @@ std::vector<WantedTensor> BlockBuilder::block_tensors(const std::string& module,
                                                       std::int64_t in, std::int64_t out) const {
     const std::int64_t count = model_.experts->count;
     std::vector<WantedTensor> tensors;
-    if (model_.quantization == Quantization::mxfp4 && !options_.weights) {
+    // Types of less than 16 bits replace maps of two extents alone.
+    if (model_.quantization == Quantization::mxfp4 &&
+        (!options_.weights || bits_of(*options_.weights) < 16)) {
         const Shape blocks{count, out, divided_up(in, 32), 16}, scales{count, out, divided_up(in, 32)};
         tensors.push_back({map + "_blocks", blocks, bytes_of(blocks, 8)});
         tensors.push_back({map + "_scales", scales, bytes_of(scales, 8)});

@@ -189,7 +189,8 @@ GgufFile::Tensor read_tensor(Reader& reader, const GgufFile& file) {
     tensor.name = reader.text();
     const std::string place = "tensor " + in_quotes(printable(tensor.name, 200));
     const auto extents = reader.number<std::uint32_t>();
-    if (extents > 4) file.fail(place, "has " + std::to_string(extents) + " extents, expected at most 4");
+    if (extents < 1 || extents > 4)
+        file.fail(place, "has " + std::to_string(extents) + " extents, expected 1 to 4");
     std::int64_t count = 1;
     for (std::uint32_t i = 0; i < extents; ++i) {
         const auto extent = reader.number<std::uint64_t>();
@@ -204,7 +205,7 @@ GgufFile::Tensor read_tensor(Reader& reader, const GgufFile& file) {
         file.fail(place, "has type " + std::to_string(number) +
                              ", which is not known here: convert the model with another quantisation, or "
                              "open its config.json");
-    const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.front();
+    const std::int64_t row = tensor.shape.front();
     if (row % type->elements != 0)
         file.fail(place, "has rows of " + std::to_string(row) + " elements, expected a multiple of " +
                              std::to_string(type->elements));

@@ -99,7 +99,7 @@ void read_quantization(const Config& config, LanguageModel& model) {
     model.quantization_method = method;
     if (const auto skipped =
             settings.find({"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers"}))
-        skipped->for_each_item([&](const JsonValue& item) { model.not_converted.push_back(item.text()); });
+        skipped->for_each_item([&](const JsonValue& item) { model.not_converted.insert(item.text()); });
     if (method == "fp8") {
         model.quantization = Quantization::fp8;
         if (const auto block = settings.find({"weight_block_size"})) {
@@ -235,6 +235,10 @@ void read_variant(const Config& config, LanguageModel& model) {
             family.block.norm2 = {};
         }
         model.head_norms = config.truth_or({"qk_layernorm"}, false);
+        if (model.head_norms && model.layers * model.heads > kMostBlocksOfExperts)
+            fail_at_key(config, {"qk_layernorm"},
+                        "asks for norms of " + std::to_string(model.layers * model.heads) +
+                            " heads, expected at most " + std::to_string(kMostBlocksOfExperts));
         if (model.head_norms) {
             family.block.q_norm = "self_attn.q_layernorm";
             family.block.k_norm = "self_attn.k_layernorm";
@@ -328,6 +332,18 @@ std::string model_name(const JsonFile& file, const JsonValue& root, const std::s
                "\"model.json\")");
 }
 
+/// Classes that have only the encoder of such a model.
+void refuse_half_models(const Config& config, const LanguageModel& model) {
+    const bool both = model.family.shape == FamilyShape::t5 || model.family.shape == FamilyShape::whisper;
+    const std::string& name = model.class_name;
+    if (!both || name.empty() || name.ends_with("ForConditionalGeneration")) return;
+    if (name.ends_with("Model") && !name.ends_with("EncoderModel")) return;
+    fail_at_key(config, {"architectures"},
+                in_quotes(name) +
+                    " is not known here; export the model from PyTorch with "
+                    "placewright.export(model, inputs, \"model.json\")");
+}
+
 }  // namespace
 
 LanguageModel read_language_config(const JsonFile& file) {
@@ -347,6 +363,7 @@ LanguageModel read_language_config(const JsonFile& file) {
         model.class_name = classes->at(0).text();
     model.base_model = model.class_name.ends_with("Model") && !model.class_name.ends_with("HeadModel") &&
                        !model.class_name.ends_with("HeadsModel");
+    refuse_half_models(outer, model);
 
     // Gemma 3's text_config leaves out what is as in the library (configuration_gemma3.py).
     const bool gemma3 = type_text.starts_with("gemma3");
@@ -354,10 +371,15 @@ LanguageModel read_language_config(const JsonFile& file) {
         return gemma3 ? config.whole_or(keys, most, gemma3_default) : config.whole(keys, most);
     };
     model.hidden = number({"hidden_size", "n_embd", "n_embed", "d_model"}, kMostHidden, 2304);
-    const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "decoder_layers"};
+    // Whisper's num_hidden_layers are those of the encoder.
+    const bool whisper = family->shape == FamilyShape::whisper;
+    const Keys layer_keys = whisper ? Keys{"decoder_layers", "num_hidden_layers"}
+                                    : Keys{"num_hidden_layers", "n_layer", "num_layers", "decoder_layers"};
+    const Keys head_keys =
+        whisper ? Keys{"decoder_attention_heads", "num_attention_heads"}
+                : Keys{"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"};
     model.layers = number(layer_keys, kMostLayers, 26);
-    model.heads =
-        number({"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"}, kMostHeads, 8);
+    model.heads = number(head_keys, kMostHeads, 8);
     if (family->shape != FamilyShape::image_encoder)
         model.vocabulary = number({"vocab_size"}, kMostWords, 262208);
     const bool has_head_dim = config.find({"head_dim", "d_kv"}).has_value();
@@ -367,7 +389,7 @@ LanguageModel read_language_config(const JsonFile& file) {
     } else if (has_head_dim || gemma_dim > 0) {
         model.head_dim = config.whole_or({"head_dim", "d_kv"}, kMostHeadDim, gemma_dim);
     } else if (model.hidden % model.heads != 0) {
-        fail_at_key(config, {"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"},
+        fail_at_key(config, head_keys,
                     "is " + std::to_string(model.heads) + ", which does not divide the hidden size " +
                         std::to_string(model.hidden) + ", and there is no head_dim");
     } else {

@@ -39,6 +39,8 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
         result.graph = language_graph(model, used, batch.value_or(1), book);
     } catch (const std::invalid_argument& error) {
         throw InputError(file_name(path), model.words_for_layers, printable(error.what(), 400));
+    } catch (const std::length_error& error) {
+        throw InputError(file_name(path), "", printable(error.what(), 400));
     } catch (const GraphError& error) {
         throw InputError(file_name(path), "", printable(error.what(), 400));
     }

@@ -33,8 +33,8 @@ std::int64_t sequence_of(const LanguageModel& model, const LanguageOptions& opti
 /// value), or 2 heads (2 rank + rope) absorbed into the cache's space).
 ///
 /// Modules that do not run in the phase (the encoder in decode) are ops of kind "constant" that hold their
-/// tensors. Throws InputError for tensors that the files lack, std::invalid_argument if sizes do not fit into
-/// 63 bits.
+/// tensors. Throws InputError for tensors that the files lack, std::invalid_argument if sizes of the model do
+/// not fit into 63 bits, std::length_error if the batch times the sequence does not.
 Graph language_graph(const LanguageModel& model, const LanguageOptions& options, std::int64_t batch,
                      TensorBook& book);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/path.hpp"
@@ -82,7 +83,7 @@ struct LanguageModel {
     Quantization quantization = Quantization::none;
     std::string quantization_method{};
     std::int64_t scale_rows = 0, scale_columns = 0;      ///< weights that share a scale; 0: a tensor has one
-    std::vector<std::string> not_converted{};            ///< modules that are not quantised
+    std::unordered_set<std::string> not_converted{};     ///< modules that are not quantised
     std::string words_for_layers = "num_hidden_layers";  ///< as the file calls them, for messages
 
     /// The type of activations if the options replace that of the weights.

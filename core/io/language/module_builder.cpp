@@ -31,7 +31,8 @@ ModuleBuilder::ModuleBuilder(const LanguageStep& step)
                           static_cast<double>(std::max({model_.hidden, model_.vocabulary, model_.width,
                                                         model_.heads * model_.head_dim}));
     if (values * 16 > kMostBytes)
-        throw std::invalid_argument("the batch times the sequence has tensors that do not fit into 63 bits");
+        throw std::length_error(
+            "the batch times the sequence has tensors that do not fit into 63 bits: choose smaller ones");
     if (!model_.has_decode() && phase_ == LanguagePhase::decode) phase_ = LanguagePhase::prefill;
     if (family_.shape == FamilyShape::image_encoder) sequence_ = model_.positions;
     tokens_ = phase_ == LanguagePhase::decode ? 1 : sequence_;
@@ -71,10 +72,15 @@ bool ModuleBuilder::is_quantized(Role role, const std::string& module) const {
     if (options_.weights || (role != Role::linear && role != Role::expert)) return false;
     if (model_.quantization != Quantization::fp8 && model_.quantization != Quantization::bitsandbytes)
         return false;
-    return std::ranges::none_of(model_.not_converted, [&](const std::string& skipped) {
-        return module == skipped || module.starts_with(skipped + '.') || module.ends_with('.' + skipped) ||
-               module.find('.' + skipped + '.') != std::string::npos;
-    });
+    // A name that is listed may be any run of the parts of a module's path.
+    for (std::size_t begin = 0;; ++begin) {
+        for (std::size_t end = module.find('.', begin);; end = module.find('.', end + 1)) {
+            if (model_.not_converted.contains(module.substr(begin, end - begin))) return false;
+            if (end == std::string::npos) break;
+        }
+        begin = module.find('.', begin);
+        if (begin == std::string::npos) return true;
+    }
 }
 
 std::int64_t ModuleBuilder::bytes_of(const Shape& shape, std::int64_t bits) {
@@ -122,12 +128,10 @@ std::int64_t ModuleBuilder::table_bytes_of(std::int64_t rows, std::int64_t width
 }
 
 void ModuleBuilder::hold(Held& held, const std::string& module, std::span<const WantedTensor> tensors) {
-    bool first = true;
     for (HeldTensor& tensor : book_.take(module, tensors)) {
         held.bytes += tensor.bytes;
-        // The weight of a GGUF file says more than the numbers beside it.
-        if (first || tensor.elements > held.elements) held.elements = tensor.elements;
-        first = false;
+        // The weights of a GGUF file, which may divide a map in two, say more than the model's numbers.
+        if (!tensor.name.ends_with(".bias")) held.elements += tensor.elements;
         held.names.push_back(std::move(tensor.name));
         held.sizes.push_back(tensor.bytes);
         all_bytes_ += static_cast<double>(tensor.bytes);

@@ -59,7 +59,7 @@ protected:
     /// The tensors of an op.
     struct Held {
         std::int64_t bytes = 0;
-        double elements = 0;  ///< of the first tensor; 0: as wanted
+        double elements = 0;  ///< of its weights; 0: as wanted
         Json names = Json::array(), sizes = Json::array();
     };
     void hold(Held& held, const std::string& module, std::span<const WantedTensor> tensors);

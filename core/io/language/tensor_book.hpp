@@ -76,7 +76,7 @@ private:
     std::optional<Checkpoint> checkpoint_;
     bool use_sizes_ = true;
     std::string method_;  ///< of the quantisation, for messages
-    std::string dropped_prefix_, added_prefix_;
+    std::string dropped_prefix_;
     std::unordered_map<std::string, std::vector<Entry>> modules_;
     std::size_t left_ = 0;
 };

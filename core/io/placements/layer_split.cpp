@@ -104,8 +104,10 @@ std::string in_order(const PlacedNetwork& placed, const std::vector<Stage>& stag
 
 std::string model_of(const PlacedNetwork& placed) {
     if (placed.network_file.empty()) return "MODEL";
-    const Path path =
-        placed.network_file.extension() == ".json" ? placed.network_file.parent_path() : placed.network_file;
+    // The folder is what vLLM opens, but only of a config.json is it known to hold the model.
+    const bool is_config = placed.network_file.filename() == "config.json";
+    if (!is_config && placed.network_file.extension() == ".json") return "MODEL";
+    const Path path = is_config ? placed.network_file.parent_path() : placed.network_file;
     std::string text = "'";
     for (const char c : printable(path.string(), std::string::npos))
         text += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -68,7 +68,7 @@ Layers layers_of(const PlacedNetwork& placed) {
             (behind[id] ? layers.after : layers.before).push_back(id);
         } else {
             layers.prefix = chain_of(block);
-            by_number[std::stoll(std::string(block.substr(block.rfind('/') + 1)))].push_back(id);
+            by_number[*block_number(block)].push_back(id);
         }
     }
     for (auto& [number, ops] : by_number) {

@@ -120,6 +120,14 @@ std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts_elsew
     return parts;
 }
 
+/// Whether the head reads the table of the embedding.
+bool shares_table(const PlacedNetwork& placed, const Layers& layers) {
+    return std::ranges::none_of(layers.after, [&](OpId id) {
+        const Op& op = placed.problem->forward->op(id);
+        return op.kind == "linear" && op.parameter_bytes > 0;
+    });
+}
+
 double cache_of(const PlacedNetwork& placed, const std::vector<OpId>& layer) {
     double bytes = 0;
     for (const OpId id : layer) bytes += static_cast<double>(placed.problem->forward->op(id).resident_bytes);
@@ -192,10 +200,14 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
             elsewhere[buffer].push_back(i);
             cache_bytes[order[at]] += cache_of(placed, layers.ops[i]);
         } else {
-            output_override = "^output(_norm)?\\.=" + buffer;
+            // A head that shares the embedding's table is a copy of it with the same name.
+            output_override =
+                (shares_table(placed, layers) ? "^(output(_norm)?|token_embd)\\.=" : "^output(_norm)?\\.=") +
+                buffer;
         }
     }
 
+    std::string text = "# arguments of llama.cpp (llama-server, llama-cli), beside -m MODEL.gguf\n";
     std::string line = "-ngl " + std::to_string(active);
     if (gpus.size() > 1 && active > 0) {
         line += " --tensor-split ";
@@ -224,9 +236,10 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) < 16) {
         const std::string type = bits_of(*cache) == 8 ? "q8_0" : "q4_0";
         line += " --cache-type-k " + type + " --cache-type-v " + type;
+        text +=
+            "# a V cache of such a type needs flash attention: --flash-attn where that is not the default\n";
     }
 
-    std::string text = "# arguments of llama.cpp (llama-server, llama-cli), beside -m MODEL.gguf\n";
     for (std::size_t i = 0; i < gpus.size(); ++i)
         text += "# CUDA" + std::to_string(i) + " is " + name_of(placed, gpus[i]) + '\n';
     WrittenPlacement written{text + weights_note(placed) + line + '\n', {}};

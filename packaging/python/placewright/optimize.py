@@ -33,7 +33,7 @@ def optimize(
     machine: MachineLike = "this",
     seconds: Optional[float] = 30,
     *,
-    training: bool = True,
+    training: Optional[bool] = None,
     measure: Devices = False,
     progress: Optional[bool] = None,
     **options: Any,
@@ -53,7 +53,8 @@ def optimize(
         machine: "this": this computer; or a Machine, a machine file, a shipped machine ("4x-v100-nvlink"), or
             parts by name ("2x RTX 4090").
         seconds: time limit of the search. None: `evaluations=N` limits it, and gives the same result each time.
-        training: a step is forward, backward and update; False: inference.
+        training: a step is forward, backward and update; False: inference. None: training, but for a path of a
+            language model what the command line does, which is decode (see `phase` there).
         measure: True, or devices: takes measured times of the ops (see `export`), where the machine has the
             devices that they were measured on.
         progress: a progress bar by tqdm. None: on terminals and in notebooks, if tqdm is installed.
@@ -67,7 +68,9 @@ def optimize(
     """
     folder = Folder()
     model = _with_config_in_file(model, folder.path)
-    network, own = _network(model, inputs, folder.path, training, measure)
+    network, own = _network(model, inputs, folder.path, training is not False, measure)
+    if training and not isinstance(model, torch.nn.Module) and _is_language_model(Path(network)):
+        own = {"phase": "training"}
     search, simulation = _split({**own, **options}, folder.path)
     machine_text = machine_argument(machine, folder.path)
     return _search(model, network, machine_text, seconds, progress, search, simulation, folder)
@@ -181,6 +184,15 @@ def _network(
     if inputs is not None or measure:
         raise ExportError("inputs and measure are for modules; a file says its own sizes and times")
     return os.fspath(model), {} if training else {"inference": True}
+
+
+def _is_language_model(path: Path) -> bool:
+    if path.is_dir() or path.suffix == ".gguf":
+        return True
+    try:
+        return path.suffix == ".json" and "model_type" in json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
 
 
 def _split(options: Mapping[str, Any], folder: Path) -> Tuple[Dict[str, Any], Dict[str, Any]]:

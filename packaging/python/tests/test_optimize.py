@@ -269,6 +269,21 @@ class Optimize(TestCase):
 
 
 class Parts(TestCase):
+    def test_training_of_a_language_model(self) -> None:
+        """A path is read in the phase of the command line, decode, unless training is asked for."""
+        seen: List[List[str]] = []
+
+        def stop(arguments: Any, *_: Any, **__: Any) -> None:
+            seen.append([str(item) for item in arguments])
+            raise placewright.CommandLineError("stop")
+
+        with mock.patch.object(sys.modules["placewright.optimize"], "run", stop):
+            for training in (True, None):
+                with self.assertRaises(placewright.CommandLineError):
+                    placewright.optimize({"model_type": "llama"}, machine=GPUS, training=training)
+        self.assertIn("--phase training", " ".join(seen[0]))
+        self.assertNotIn("--phase", seen[1])
+
     def test_wrong_placement(self) -> None:
         model = nn.Linear(2, 2)
         with self.assertRaisesRegex(placewright.PlacementError, "SGD is no placement: expected a file"):
