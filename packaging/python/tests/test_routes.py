@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""One model counts the same, whichever file it is read from: of placewright.export, TorchScript or ONNX."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import unittest
+import warnings
+from typing import Dict, List, NamedTuple, Tuple
+
+import torch
+from support import TestCase, uninitialised
+from torch import nn
+from transformers_like import Bert, Gpt2, ViT
+
+import placewright
+
+CLI = os.environ.get("PLACEWRIGHT_CLI")
+
+
+class Costs(NamedTuple):
+    step_time_s: float
+    peak_bytes: int
+
+
+@unittest.skipIf(not CLI, "PLACEWRIGHT_CLI is missing")
+class Routes(TestCase):
+    def costs(self, *arguments: str) -> Costs:
+        command = [CLI, "simulate", *arguments, "--machine", "4x-v100-nvlink", "--json"]
+        report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        return Costs(report["step_time_s"], max(device["peak_bytes"] for device in report["devices"]))
+
+    def files(
+        self, model: nn.Module, inputs: Tuple[torch.Tensor, ...], training: bool = True
+    ) -> Dict[str, List[str]]:
+        """Writes a model as each format; returns the arguments that read it."""
+        model.train(training)
+        where = {kind: f"{self.folder}/model.{kind}" for kind in ("json", "pt", "onnx")}
+        placewright.export(model, inputs, where["json"], training=training)
+        mode = torch.onnx.TrainingMode.TRAINING if training else torch.onnx.TrainingMode.EVAL
+        names = [f"input{place}" for place in range(len(inputs))]
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            torch.jit.trace(model, inputs, check_trace=False).save(where["pt"])
+            torch.onnx.export(
+                model,
+                inputs,
+                where["onnx"],
+                training=mode,
+                do_constant_folding=False,
+                export_params=False,
+                opset_version=13,
+                input_names=names,
+                dynamic_axes={name: {0: "batch"} for name in names},
+            )
+        shapes = []
+        for tensor in inputs:
+            shape = "x".join(map(str, tensor.shape))
+            shapes += ["--input", shape + (":int64" if tensor.dtype == torch.int64 else "")]
+        return {
+            "placewright.export": [where["json"]],
+            "TorchScript": [where["pt"], *shapes],
+            "ONNX": [where["onnx"], "--batch", str(len(inputs[0]))],
+        }
+
+    def check(self, model: nn.Module, *inputs: torch.Tensor, training: bool = True) -> None:
+        costs = {
+            route: self.costs(*arguments)
+            for route, arguments in self.files(model, inputs, training).items()
+        }
+        expected = costs["placewright.export"]
+        for route, found in costs.items():
+            for name, value, wanted in zip(found._fields, found, expected):
+                self.assertLess(abs(value / wanted - 1), 0.02, f"{name} of {route}: {costs}")
+
+    def test_bert(self) -> None:
+        tokens = torch.zeros(8, 64, dtype=torch.int64)
+        with uninitialised():
+            model = Bert(2, 64, 4, 100, 64)
+        self.check(model, tokens, tokens)
+
+    def test_gpt2(self) -> None:
+        with uninitialised():
+            model = Gpt2(2, 64, 4, 100, 64)
+        self.check(model, torch.zeros(8, 64, dtype=torch.int64))
+
+    def test_vision_transformer(self) -> None:
+        for dropout in (0.0, 0.1):
+            with self.subTest(dropout=dropout), uninitialised():
+                self.check(ViT(2, 64, 4, 32, 4, dropout), torch.zeros(8, 3, 32, 32))
