@@ -8,7 +8,7 @@ import os
 import subprocess
 import unittest
 import warnings
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 import torch
 from support import TestCase, uninitialised
@@ -33,27 +33,26 @@ class Routes(TestCase):
         return Costs(report["step_time_s"], max(device["peak_bytes"] for device in report["devices"]))
 
     def files(
-        self, model: nn.Module, inputs: Tuple[torch.Tensor, ...], training: bool = True
+        self, model: nn.Module, inputs: Tuple[torch.Tensor, ...], **options: Any
     ) -> Dict[str, List[str]]:
-        """Writes a model as each format; returns the arguments that read it."""
-        model.train(training)
+        """Writes a model as each format; returns the arguments that read it. The options are those of
+        torch.onnx.export."""
         where = {kind: f"{self.folder}/model.{kind}" for kind in ("json", "pt", "onnx")}
-        placewright.export(model, inputs, where["json"], training=training)
-        mode = torch.onnx.TrainingMode.TRAINING if training else torch.onnx.TrainingMode.EVAL
+        placewright.export(model, inputs, where["json"], training=True)
+        modes = torch.onnx.TrainingMode
         names = [f"input{place}" for place in range(len(inputs))]
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.jit.trace(model, inputs, check_trace=False).save(where["pt"])
             torch.onnx.export(
                 model,
                 inputs,
                 where["onnx"],
-                training=mode,
-                do_constant_folding=False,
-                export_params=False,
+                training=modes.TRAINING if model.training else modes.EVAL,
                 opset_version=13,
                 input_names=names,
                 dynamic_axes={name: {0: "batch"} for name in names},
+                **{"do_constant_folding": False, "export_params": False, **options},
             )
         shapes = []
         for tensor in inputs:
@@ -65,10 +64,9 @@ class Routes(TestCase):
             "ONNX": [where["onnx"], "--batch", str(len(inputs[0]))],
         }
 
-    def check(self, model: nn.Module, *inputs: torch.Tensor, training: bool = True) -> None:
+    def check(self, model: nn.Module, *inputs: torch.Tensor, **options: Any) -> None:
         costs = {
-            route: self.costs(*arguments)
-            for route, arguments in self.files(model, inputs, training).items()
+            route: self.costs(*arguments) for route, arguments in self.files(model, inputs, **options).items()
         }
         expected = costs["placewright.export"]
         for route, found in costs.items():
@@ -90,3 +88,11 @@ class Routes(TestCase):
         for dropout in (0.0, 0.1):
             with self.subTest(dropout=dropout), uninitialised():
                 self.check(ViT(2, 64, 4, 32, 4, dropout), torch.zeros(8, 3, 32, 32))
+
+    def test_constants_are_folded(self) -> None:
+        # The exporter then stores weights transposed, under names such as "onnx::MatMul_21".
+        image = torch.zeros(8, 3, 32, 32)
+        for parameters in (False, True):
+            with self.subTest(parameters=parameters):
+                model = ViT(2, 64, 4, 32, 4).eval()
+                self.check(model, image, do_constant_folding=True, export_params=parameters)

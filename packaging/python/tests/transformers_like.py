@@ -129,7 +129,7 @@ class ViTBlock(nn.Module):
         self.attention = nn.MultiheadAttention(width, heads, dropout=dropout, batch_first=True)
         self.feed_forward_norm = nn.LayerNorm(width)
         self.feed_forward = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1)
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
