@@ -123,6 +123,7 @@ public:
           scope_(opsets_, dims_),
           bodies_(file_, context_, opsets_, dims_) {
         program_.name = file.stem().string();
+        program_.functions = is_of_pytorch() ? Program::Functions::exported : Program::Functions::unknown;
     }
 
     NetworkFile run() {
@@ -167,6 +168,8 @@ public:
 
 private:
     const onnx::GraphProto& graph() const { return model_.graph(); }
+
+    bool is_of_pytorch() const { return model_.producer_name() == "pytorch"; }
 
     [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
         throw InputError(file_, where, problem);
@@ -235,7 +238,7 @@ private:
         // extent of the batch in front.
         const auto& inputs = graph().input();
         const bool has_parameters =
-            model_.producer_name() == "pytorch" || std::ranges::any_of(inputs, [](const auto& other) {
+            is_of_pytorch() || std::ranges::any_of(inputs, [](const auto& other) {
                 return is_state_dict_path(other.name()) || is_own_parameter(other.name());
             });
         return has_parameters && (!std::ranges::all_of(inputs, is_fixed) || !begins_like(input, inputs[0]));

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import unittest
@@ -23,6 +24,25 @@ CLI = os.environ.get("PLACEWRIGHT_CLI")
 class Costs(NamedTuple):
     step_time_s: float
     peak_bytes: int
+
+
+class NewGelu(nn.Module):
+    """GELU in single ops, as Transformers' GPT-2 has it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))
+        return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
+class RMSNorm(nn.Module):
+    """The norm in single ops, as Transformers' LLaMA and T5 have it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
 
 
 @unittest.skipIf(not CLI, "PLACEWRIGHT_CLI is missing")
@@ -83,6 +103,17 @@ class Routes(TestCase):
         with uninitialised():
             model = Gpt2(2, 64, 4, 100, 64)
         self.check(model, torch.zeros(8, 64, dtype=torch.int64))
+
+    def test_functions_in_parts(self) -> None:
+        # A function of PyTorch is one op, also where the exporter to ONNX writes several nodes; what the
+        # model spells out itself is several.
+        tokens = torch.zeros(8, 64, dtype=torch.int64)
+        for make in (lambda: nn.GELU(approximate="tanh"), NewGelu, lambda: RMSNorm(256)):
+            with self.subTest(make=make), uninitialised():
+                model = Gpt2(2, 64, 4, 100, 64)
+                for block in model.h:
+                    block.feed_forward[1] = make()
+                self.check(model, tokens)
 
     def test_vision_transformer(self) -> None:
         for dropout in (0.0, 0.1):
