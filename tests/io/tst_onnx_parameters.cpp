@@ -79,6 +79,26 @@ private Q_SLOTS:
         QCOMPARE(op_of(graph, "y").scope, std::string("fc"));
     }
 
+    /// Where constants are folded, PyTorch transposes weights of products while exporting.
+    void parametersThatAreFoldedAreInputsOrInitializers() {
+        for (const bool stored : {false, true}) {
+            OnnxModel model;
+            model.input("tokens", {-2, 3, 4});
+            const auto parameter = [&](const std::string& name, const Extents& shape) {
+                stored ? model.weight(name, shape) : model.input(name, shape);
+            };
+            parameter("a.in_proj_bias", {12});
+            parameter("onnx::MatMul_21", {4, 12});
+            model.node("MatMul", {"tokens", "onnx::MatMul_21"}, {"m"}, {}, "/a/MatMul");
+            model.node("Add", {"a.in_proj_bias", "m"}, {"y"}, {}, "/a/Add").output("y");
+            const Graph graph = read(model, 2).graph;
+            QCOMPARE(graph.size(), 2u);
+            QCOMPARE(op_of(graph, "/a/Add").attributes.at("parameters"),
+                     std::string(R"(["a.in_proj_weight","a.in_proj_bias"])"));
+            QCOMPARE(op_of(graph, "/a/Add").attributes.at("parameter_shapes"), std::string("[[12,4],[12]]"));
+        }
+    }
+
     void parametersOfTheWholeModelAreNoInputs() {
         OnnxModel model;
         model.input("input", {-2, 7}).input("class_token", {1, 7}).input("fc.weight", {5, 7});

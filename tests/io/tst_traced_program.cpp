@@ -53,6 +53,7 @@ Program tied() {
 /// A layer norm, a linear map and a GELU in single ops.
 Program chains() {
     Program program;
+    program.functions = Program::Functions::exported;
     program.batch = 4;
     program.inputs = {value("x", {4, 3, 8})};
     program.parameters = {weight("norm.weight", {8}), weight("norm.bias", {8}), weight("fc.weight", {16, 8}),

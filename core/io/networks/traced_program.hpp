@@ -43,8 +43,16 @@ struct Program {
         std::map<std::string, std::string> attributes{};  ///< JSON text by key
     };
 
+    /// How a file has the functions of PyTorch that each are one kernel (gelu, layer_norm, ...).
+    enum class Functions : std::uint8_t {
+        whole,     ///< each is one node: what is in single nodes runs so
+        exported,  ///< as PyTorch's exporters to ONNX write them: some are chains of nodes
+        unknown,   ///< another program wrote the file, for runtimes that look for chains in any form
+    };
+
     std::string name;
     std::int64_t batch = 1;
+    Functions functions = Functions::whole;
     std::vector<Value> inputs;
     std::vector<Parameter> parameters;
     std::vector<Node> nodes;

@@ -123,6 +123,7 @@ public:
           scope_(opsets_, dims_),
           bodies_(file_, context_, opsets_, dims_) {
         program_.name = file.stem().string();
+        program_.functions = is_of_pytorch() ? Program::Functions::exported : Program::Functions::unknown;
     }
 
     NetworkFile run() {
@@ -136,7 +137,10 @@ public:
         }
         for (const auto& initializer : graph().sparse_initializer())
             initializers_.insert(initializer.values().name());
+        bool after_parameters = false;
         for (const auto& input : graph().input()) {
+            after_parameters |= is_state_dict_path(input.name());
+            if (after_parameters && input.name().starts_with("onnx::")) folded_.insert(input.name());
             const auto& dims = input.type().tensor_type().shape().dim();
             const bool vector = is_vector(dims, [](const auto& dim) { return dim.dim_value(); });
             if (vector && is_state_dict_path(input.name()) && is_parameter_input(input))
@@ -164,6 +168,8 @@ public:
 
 private:
     const onnx::GraphProto& graph() const { return model_.graph(); }
+
+    bool is_of_pytorch() const { return model_.producer_name() == "pytorch"; }
 
     [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
         throw InputError(file_, where, problem);
@@ -200,6 +206,10 @@ private:
                                     node.op_type().starts_with("Conv");
                 if (weighs && (i == 1 || i == 2)) weighed_by_.emplace(node.input(i), std::pair(&node, i));
             }
+            if (node.op_type() == "Add" && node.input_size() == 2) {
+                summand_.emplace(node.input(0), node.input(1));
+                summand_.emplace(node.input(1), node.input(0));
+            }
         }
     }
 
@@ -217,6 +227,7 @@ private:
     bool is_parameter_input(const onnx::ValueInfoProto& input) const {
         if (!initializers_.empty() || !is_fixed(input)) return false;
         if (is_state_dict_path(input.name())) return true;
+        if (folded_.contains(input.name()) && is_real(input.type().tensor_type().elem_type())) return true;
         // Parameters of the whole model have no dot. The model's inputs come first.
         const std::string& name = input.name();
         if (!is_real(input.type().tensor_type().elem_type()) || &input == &graph().input(0) ||
@@ -227,7 +238,7 @@ private:
         // extent of the batch in front.
         const auto& inputs = graph().input();
         const bool has_parameters =
-            model_.producer_name() == "pytorch" || std::ranges::any_of(inputs, [](const auto& other) {
+            is_of_pytorch() || std::ranges::any_of(inputs, [](const auto& other) {
                 return is_state_dict_path(other.name()) || is_own_parameter(other.name());
             });
         return has_parameters && (!std::ranges::all_of(inputs, is_fixed) || !begins_like(input, inputs[0]));
@@ -331,9 +342,17 @@ private:
         if (!name.starts_with("onnx::")) return name;
         const auto found = weighed_by_.find(name);
         if (found == weighed_by_.end()) return name;
-        std::string module = scope_of_name(found->second.first->name());
+        // The bias that is added to the product has the name of the weight's module.
+        const auto& [product, operand] = found->second;
+        const auto bias = product->output_size() > 0 ? summand_.find(product->output(0)) : summand_.end();
+        if (operand == 1 && bias != summand_.end()) {
+            constexpr std::string_view kBias = "bias";
+            if (is_state_dict_path(bias->second) && bias->second.ends_with(kBias))
+                return bias->second.substr(0, bias->second.size() - kBias.size()) + "weight";
+        }
+        std::string module = scope_of_name(product->name());
         if (module.empty()) return name;
-        return dotted(std::move(module)) + (found->second.second == 1 ? ".weight" : ".bias");
+        return dotted(std::move(module)) + (operand == 1 ? ".weight" : ".bias");
     }
 
     Program::Parameter parameter(const std::string& name, std::int32_t element,
@@ -516,7 +535,9 @@ private:
     std::unordered_map<std::string, std::size_t> reads_;      ///< number of nodes that read a value
     std::unordered_map<std::string, std::string> originals_;  ///< parameters by the names of their transposes
     std::unordered_map<std::string, std::pair<const NodeProto*, int>>
-        weighed_by_;                                 ///< product that a parameter is an operand of
+        weighed_by_;                                        ///< product that a parameter is an operand of
+    std::unordered_map<std::string, std::string> summand_;  ///< what is added to a value
+    std::unordered_set<std::string> folded_;         ///< inputs that the exporter computed from parameters
     std::unordered_set<std::string> of_parameters_;  ///< known numbers that depend on parameters
     std::unordered_set<std::string> unknown_;        ///< values without type
     Program program_;

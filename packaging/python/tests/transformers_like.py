@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""BERT (Devlin et al., 2018) and GPT-2 (Radford et al., 2019) in plain modules, with their sizes."""
+"""BERT (Devlin et al., 2018), GPT-2 (Radford et al., 2019) and ViT (Dosovitskiy et al., 2020) in plain modules,
+with their sizes."""
 
 from __future__ import annotations
 
@@ -117,3 +118,49 @@ class Gpt2(nn.Module):
         for layer in self.h:
             x = layer(x)
         return self.head(self.norm(x))
+
+
+class ViTBlock(nn.Module):
+    """A layer of a ViT around PyTorch's own module of attention, as torchvision has it."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, dropout=dropout, batch_first=True)
+        self.feed_forward_norm = nn.LayerNorm(width)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.attention_norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+
+class ViT(nn.Module):
+    """ViT-B/16: maps images of shape (batch, 3, size, size) to logits."""
+
+    def __init__(
+        self,
+        layers: int = 12,
+        width: int = 768,
+        heads: int = 12,
+        size: int = 224,
+        patch: int = 16,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, patch, patch)
+        self.class_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros(1, (size // patch) ** 2 + 1, width))
+        self.layers = nn.ModuleList(ViTBlock(width, heads, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, 1000)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        x = self.patches(images).flatten(2).transpose(1, 2)
+        x = torch.cat([self.class_token.expand(x.shape[0], -1, -1), x], 1) + self.positions
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x)[:, 0])
