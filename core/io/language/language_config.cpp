@@ -373,11 +373,12 @@ LanguageModel read_language_config(const JsonFile& file) {
     model.hidden = number({"hidden_size", "n_embd", "n_embed", "d_model"}, kMostHidden, 2304);
     // Whisper's num_hidden_layers are those of the encoder.
     const bool whisper = family->shape == FamilyShape::whisper;
-    const Keys layer_keys = whisper ? Keys{"decoder_layers", "num_hidden_layers"}
-                                    : Keys{"num_hidden_layers", "n_layer", "num_layers", "decoder_layers"};
-    const Keys head_keys =
-        whisper ? Keys{"decoder_attention_heads", "num_attention_heads"}
-                : Keys{"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"};
+    const Keys usual_layers{"num_hidden_layers", "n_layer", "num_layers", "decoder_layers"};
+    const Keys whisper_layers{"decoder_layers", "num_hidden_layers"};
+    const Keys usual_heads{"num_attention_heads", "n_head", "num_heads", "decoder_attention_heads"};
+    const Keys whisper_heads{"decoder_attention_heads", "num_attention_heads"};
+    const Keys& layer_keys = whisper ? whisper_layers : usual_layers;
+    const Keys& head_keys = whisper ? whisper_heads : usual_heads;
     model.layers = number(layer_keys, kMostLayers, 26);
     model.heads = number(head_keys, kMostHeads, 8);
     if (family->shape != FamilyShape::image_encoder)
