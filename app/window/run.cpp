@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/algorithms.hpp"
+#include "core/graph/blocks.hpp"
 #include "core/job/bound_tightening.hpp"
 #include "core/job/saved_search.hpp"
 #include "core/job/whole_modules.hpp"
@@ -193,9 +194,15 @@ void Run::search(const std::stop_token& stop) {
                           {kHeadroomCost, headroom_simulations(result.progress.evaluations),
                            std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds)},
                           stop);
-        if (found && result.progress.best_placement != found)
+        const bool of_layers = !m_request.predicted && has_blocks(*m_job.problem->graph);
+        if (found && of_layers && algorithm->id == "auto" && result.end != SearchEnd::cancelled) {
+            // The stages of a model read from the first to the last device.
+            result.progress.best_placement = std::make_shared<const Placement>(
+                numbered_by_first_use(*m_job.problem, simulator, *result.progress.best_placement));
+        } else if (found && result.progress.best_placement != found) {
             result.progress.best_placement =
                 std::make_shared<const Placement>(named(*result.progress.best_placement, found.get()));
+        }
         draw(result.progress);
         last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
         last.sketch = std::make_shared<const QuantileSketch>(sketch);
