@@ -344,6 +344,23 @@ private Q_SLOTS:
         QCOMPARE(shown.document.job().simulation.order, Order::one_forward_one_backward);
     }
 
+    /// After a search each device has one run of layers, the first of alike ones the first.
+    void stagesReadFromTheFirstDeviceOn() {
+        Shown shown;
+        QVERIFY(shown.open("llama-3-70b", "8x-a100-nvlink"));
+        shown.document.startSearch(test::request("auto", 300));
+        QVERIFY(shown.waitUntilIdle());
+        const Problem& problem = *shown.document.problem();
+        std::vector<DeviceId> stages;
+        for (GroupId group = 0; group < problem.groups; ++group) {
+            if (!block_number(problem.graph->op(problem.grouping.members[group].front()))) continue;
+            const DeviceId device = shown.document.placement()[group];
+            if (stages.empty() || stages.back() != device) stages.push_back(device);
+        }
+        QVERIFY(stages.size() >= 4);  // 141 GB on GPUs of 40 GB
+        for (std::size_t i = 1; i < stages.size(); ++i) QCOMPARE(stages[i], stages[i - 1] + 1);
+    }
+
     // --- whole modules ---
 
     void searchesSayWhatSplittingModulesGains() {
