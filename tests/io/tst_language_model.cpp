@@ -298,6 +298,15 @@ private Q_SLOTS:
         QCOMPARE(sums(network.graph).resident_bytes, std::int64_t{512} * 2 * 2 * 8 * 2);
     }
 
+    void namesInGgufsMayBeNoText() {
+        const std::string good = small_gguf().tensor("blk.0.attn_q.bi\xff", {64}, 0).content();
+        const Path gguf = fileWith("names.gguf", good);
+        const NetworkFile network = read_network(gguf, {});
+        const Op* const query = find(network.graph, "model/layers/0/self_attn/q_proj", "linear");
+        QVERIFY(query != nullptr);
+        QVERIFY(query->attributes.at("parameters").find("attn_q.bi\uFFFD") != std::string::npos);
+    }
+
     void badGgufsAreRefused_data() {
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QString>("named");

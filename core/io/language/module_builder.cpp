@@ -15,6 +15,11 @@ namespace {
 
 constexpr double kMostBytes = 1e18;
 
+/// Names in files may be no text: such bytes are replaced.
+std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 ModuleBuilder::ModuleBuilder(const LanguageStep& step)
@@ -148,11 +153,11 @@ Op ModuleBuilder::op(const std::string& module, const char* kind, const Held& he
     op.parameter_bytes = held.bytes;
     if (held.bytes > 0) op.parameter_dtype = type_;
     if (!held.names.empty()) {
-        op.attributes["parameters"] = held.names.dump();
+        op.attributes["parameters"] = text_of(held.names);
         op.attributes["parameter_bytes"] = held.sizes.dump();
     }
     op.colocate = colocate_;
-    if (!block_.empty()) op.attributes["block"] = Json(block_).dump();
+    if (!block_.empty()) op.attributes["block"] = text_of(block_);
     return op;
 }
 
