@@ -182,7 +182,7 @@ void CompareArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
     command.get_option("GRAPH")->description("Network files or shipped names, separated by commas");
     command.get_option("--machine")
-        ->description("Machines between commas; those of parts between semicolons");
+        ->description("Machines separated by commas, or by semicolons if made of parts");
     command.add_option("--algorithms", algorithms, "Algorithms (see algorithms), separated by commas")
         ->required()
         ->type_name("A,B,...");

@@ -450,7 +450,7 @@ void TrainArguments::add_to(CLI::App& command) {
     command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
         ->check(usage::path());
     command.get_option("--machine")
-        ->description("Machines between commas; those of parts between semicolons");
+        ->description("Machines separated by commas, or by semicolons if made of parts");
     group_ = command.get_option("--group");
     command.get_option("--group")->description("Grouping of ops, see below; for families: merge");
     std::vector<std::string> families, known;

@@ -153,7 +153,7 @@ private:
                     if (moved[group] == device && may_hold(group, move.to)) moved[group] = move.to;
                 }
                 if (!broken_rule(problem_, moved).empty()) continue;
-                if (count_layer_runs(problem_, moved) > most_runs_) continue;
+                if (most_runs_ > 0 && count_layer_runs(problem_, moved) > most_runs_) continue;
                 Judged judged = this->judged(moved);
                 const bool better = judged.score.fits && judged.score.value_s <= limit_s_ &&
                                     judged.order < (best ? best->first.order : now_.order);

@@ -14,6 +14,15 @@ using namespace placewright::test;
 class TestSuggestionsPanel : public QObject {
     Q_OBJECT
 
+    /// The row of a move of the first group from the first device to the second, which halves the time.
+    static const QTreeWidgetItem* rowOfMove(SuggestionsPanel& panel, const Problem& problem) {
+        SingleMoves moves;
+        moves.now = {2, 2, true};
+        moves.moves = {{0, 1, {1, 1, true}, -1}};
+        panel.showMoves(problem, {0}, moves, QStringLiteral("Step time"));
+        return panel.findChild<QTreeWidget*>()->topLevelItem(0);
+    }
+
 private Q_SLOTS:
     void namesInToolTipsAreNoMarkup_data() {
         QTest::addColumn<QString>("name");
@@ -29,12 +38,8 @@ private Q_SLOTS:
         op.outputs = {make_tensor({1})};
         builder.add(op, {});
         const auto problem = test::problem(builder.build(), test::uniform_machine(2));
-        SingleMoves moves;
-        moves.now = {2, 2, true};
-        moves.moves = {{0, 1, {1, 1, true}, -1}};
         SuggestionsPanel panel;
-        panel.showMoves(*problem, {0}, moves, QStringLiteral("Step time"));
-        const QTreeWidgetItem* item = panel.findChild<QTreeWidget*>()->topLevelItem(0);
+        const QTreeWidgetItem* item = rowOfMove(panel, *problem);
         QVERIFY(item);
         QCOMPARE(item->text(0), name);
         QCOMPARE(readText(item->toolTip(0)), name);
@@ -51,12 +56,8 @@ private Q_SLOTS:
             builder.add(std::move(op));
         }
         const auto problem = test::problem(builder.build(), test::uniform_machine(2));
-        SingleMoves moves;
-        moves.now = {2, 2, true};
-        moves.moves = {{0, 1, {1, 1, true}, -1}};
         SuggestionsPanel panel;
-        panel.showMoves(*problem, {0}, moves, QStringLiteral("Step time"));
-        const QTreeWidgetItem* item = panel.findChild<QTreeWidget*>()->topLevelItem(0);
+        const QTreeWidgetItem* item = rowOfMove(panel, *problem);
         QVERIFY(item);
         QCOMPARE(item->text(0), QStringLiteral("layers/12 (2 ops)"));
         QCOMPARE(readText(item->toolTip(0)), QStringLiteral("model/layers/12"));
