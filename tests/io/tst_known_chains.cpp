@@ -33,10 +33,13 @@ public:
         OnnxModel::weight(name, shape);
         return *this;
     }
+    /// Nodes are in the module `scope`, if that is not empty.
     Exported& node(const std::string& op, const std::vector<std::string>& inputs,
                    const std::vector<std::string>& outputs,
                    const std::vector<test::OnnxAttribute>& attributes = {}) {
-        OnnxModel::node(op, inputs, outputs, attributes);
+        OnnxModel::node(
+            op, inputs, outputs, attributes,
+            scope.empty() ? "" : '/' + scope + '/' + op + '_' + std::to_string(graph().node_size()));
         return *this;
     }
 
@@ -63,6 +66,8 @@ public:
         node("MatMul", {"scaled q", "scaled k"}, {"scores"});
         return *this;
     }
+
+    std::string scope;
     Exported& causal_mask() {
         constant("-2", Extents{-2}).constant("zero", 0).constant("never", -1e30F);
         node("Shape", {"k"}, {"k shape"});
@@ -184,6 +189,55 @@ private Q_SLOTS:
         const Graph graph = read(model).graph;
         QCOMPARE(kinds_of(graph),
                  (QStringList{"input", "input", "input", "input", "scaled_dot_product_attention"}));
+    }
+
+    // torch.nn.MultiheadAttention of PyTorch 2, which calls scaled_dot_product_attention: 3 tokens, a batch
+    // of 2, 4 heads of 2.
+    void attentionWithinAModuleIsPartOfIt() {
+        Exported model;
+        model.input("x", {3, 2, 8}).weight("attn.in_proj_weight", {24, 8}).weight("attn.in_proj_bias", {24});
+        model.weight("attn.out_proj.weight", {8, 8}).weight("attn.out_proj.bias", {8});
+        model.scope = "attn";
+        const auto turn = [&](const char* from, const char* to, Extents order) {
+            model.node("Transpose", {from}, {to}, {{"perm", std::move(order)}});
+        };
+        const auto view = [&](const std::string& from, const std::string& to, const Extents& extents) {
+            model.constant(to + " extents", extents).node("Reshape", {from, to + " extents"}, {to});
+        };
+        turn("attn.in_proj_weight", "w", {1, 0});
+        model.node("MatMul", {"x", "w"}, {"product"}).node("Add", {"attn.in_proj_bias", "product"}, {"qkv"});
+        view("qkv", "parts", {3, 2, 3, 8});
+        view("parts", "row", {1, 3, 2, 3, 8});
+        turn("row", "turned", {3, 1, 2, 0, 4});
+        view("turned", "stack", {3, 3, 2, 8});
+        for (const auto& [name, place] : {std::pair("q", 0), std::pair("k", 1), std::pair("v", 2)}) {
+            const std::string part(name);
+            model.numbers(part + " place", {});
+            *model.graph().mutable_initializer()->rbegin() =
+                test::onnx_tensor(part + " place", {}, onnx::TensorProto::INT64);
+            model.graph().mutable_initializer()->rbegin()->add_int64_data(place);
+            model.node("Gather", {"stack", part + " place"}, {part + " part"}, {{"axis", std::int64_t{0}}});
+            view(part + " part", part + " heads", {3, 8, 2});
+            turn((part + " heads").c_str(), (part + " turned").c_str(), {1, 0, 2});
+            view(part + " turned", part, {2, 4, 3, 2});
+        }
+        turn("k", "kt", {0, 1, 3, 2});
+        model.scaled_scores().node("Softmax", {"scores"}, {"shares"}, {{"axis", std::int64_t{-1}}});
+        model.node("MatMul", {"shares", "v"}, {"mixed"});
+        turn("mixed", "tokens", {2, 0, 1, 3});
+        view("tokens", "rows", {6, 8});
+        model.node("Gemm", {"rows", "attn.out_proj.weight", "attn.out_proj.bias"}, {"out"},
+                   {{"transB", std::int64_t{1}}});
+        view("out", "y", {3, 2, 8});
+        model.scope.clear();
+        const Graph graph = read(model.node("Relu", {"y"}, {"z"}).output("z")).graph;
+        QCOMPARE(kinds_of(graph), (QStringList{"input", "multi_head_attention_forward", "relu"}));
+        const Op& op = graph.op(1);
+        QCOMPARE(op.attributes.at("heads"), std::string("4"));
+        QCOMPARE(op.attributes.at("fused"), std::string("1"));
+        QCOMPARE(op.inputs, (std::vector<TensorRef>(3, TensorRef{0, 0})));
+        QCOMPARE(op.parameter_bytes, 4 * (24 * 8 + 24 + 8 * 8 + 8));
+        QCOMPARE(op.flops, 2.0 * 6 * 8 * 24 + 8.0 * 3 * 3 * (2 * 2 + 2 * 2 + 5) + 2.0 * 6 * 8 * 8);
     }
 
     void tanhGeluIsOneOp_data() {
