@@ -24,6 +24,7 @@ struct Structure {
     std::size_t depth = 0;      ///< number of ops on the longest path
     double mean_in_degree = 0;  ///< mean number of producers of an op
     GraphTotals sums;
+    std::int64_t parameters = 0;  ///< their number
 
     double width() const { return static_cast<double>(ops) / static_cast<double>(depth); }
 };
@@ -35,6 +36,8 @@ Structure structure_of(const Graph& graph) {
     for (OpId op = 0; op < structure.ops; ++op) {
         for (const OpId producer : graph.producers(op)) level[op] = std::max(level[op], level[producer] + 1);
         edges += graph.producers(op).size();
+        structure.parameters +=
+            graph.op(op).parameter_bytes / bytes_per_element(parameter_type(graph.op(op)));
     }
     structure.depth = *std::ranges::max_element(level);
     structure.mean_in_degree = static_cast<double>(edges) / static_cast<double>(structure.ops);
@@ -79,7 +82,6 @@ int make_family(const FamilyArguments& arguments) {
     for (std::uint32_t number = 0; number < arguments.count; ++number) {
         const Graph graph = family_member(*info, arguments.seed, number);
         const Structure structure = structure_of(graph);
-        const std::int64_t parameters = structure.sums.parameter_bytes / 4;
         const std::string half = trained[number] ? "train" : "test";
         Json json{{"name", graph.name()},
                   {"half", half},
@@ -88,7 +90,7 @@ int make_family(const FamilyArguments& arguments) {
                   {"width", structure.width()},
                   {"mean_in_degree", structure.mean_in_degree},
                   {"batch", graph.batch()},
-                  {"parameters", parameters},
+                  {"parameters", structure.parameters},
                   {"forward_flops", structure.sums.forward_flops}};
         if (!arguments.out.empty()) {
             const Path file = Path(arguments.out) / half / (graph.name() + ".json");
@@ -98,7 +100,8 @@ int make_family(const FamilyArguments& arguments) {
         networks.push_back(std::move(json));
         rows.push_back({graph.name(), half, std::to_string(structure.ops), std::to_string(structure.depth),
                         decimals("%.1f", structure.width()), decimals("%.2f", structure.mean_in_degree),
-                        std::to_string(graph.batch()), format_count(static_cast<double>(parameters)),
+                        std::to_string(graph.batch()),
+                        format_count(static_cast<double>(structure.parameters)),
                         format_flops(structure.sums.forward_flops)});
     }
     if (arguments.json) {

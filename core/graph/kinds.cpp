@@ -106,7 +106,8 @@ constexpr std::array kKinds{
     keeps_inputs("embedding"),
     keeps_inputs("embedding_bag"),
     KindInfo{.name = "scaled_dot_product_attention", .keeps_output = true, .product = true},
-    KindInfo{.name = "multi_head_attention_forward", .keeps_output = true, .product = true},
+    // It keeps more, of which kept_output.hpp knows.
+    KindInfo{.name = "multi_head_attention_forward", .product = true},
 
     keeps_inputs("batch_norm"),
     keeps_inputs("group_norm"),

@@ -11,6 +11,7 @@
 
 #include "core/base/text.hpp"
 #include "core/graph/gradients.hpp"
+#include "core/graph/kept_output.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/recomputation.hpp"
 
@@ -42,6 +43,7 @@ public:
           builder_(graph.name(), graph.batch(), Training::explicit_),
           needs_gradient_(needs_gradient(graph)),
           is_parameter_(graph.size()),
+          kept_(graph.size()),
           backward_(graph.size()) {
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
@@ -49,7 +51,7 @@ public:
             const bool same_values = kind.view || op.autocast;
             is_parameter_[id] =
                 kind.parameter || (same_values && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
-            builder_.add(with_mask(id));
+            builder_.add(with_kept(id));
             if (is_loss(id)) losses_.push_back(id);
         }
     }
@@ -62,24 +64,17 @@ public:
     }
 
 private:
-    /// Whether the forward op writes a mask for its backward, an output after its own (KindInfo::mask_bytes).
-    bool writes_mask(OpId id) const {
-        const Op& op = graph_.op(id);
-        return kind_info(op.kind).mask_bytes > 0 && op.outputs.size() == 1 && needs_gradient_[id] &&
-               !graph_.consumers(id).empty() && std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
-                   return carries_gradient(input);
-               });
-    }
-
-    Op with_mask(OpId id) const {
+    /// The forward op with what it keeps for its backward as an output after its own (kept_output.hpp).
+    Op with_kept(OpId id) {
         Op op = graph_.op(id);
-        if (!writes_mask(id)) return op;
-        const std::int64_t bytes = kind_info(op.kind).mask_bytes;
-        Tensor mask = op.outputs.front();
-        mask.dtype = bytes == 1 ? DType::uint8 : DType::int64;
-        if (__builtin_mul_overflow(element_count(op.outputs.front()), bytes, &mask.bytes))
-            fail_at(op.name, "the mask that it keeps for its backward is too large to be counted");
-        op.outputs.push_back(std::move(mask));
+        const bool has_backward =
+            op.parameter_bytes > 0 ||
+            std::ranges::any_of(op.inputs, [&](const TensorRef& input) { return carries_gradient(input); });
+        if (!needs_gradient_[id] || graph_.consumers(id).empty() || !has_backward) return op;
+        if (auto kept = kept_output(graph_, op)) {
+            kept_[id] = static_cast<std::uint32_t>(op.outputs.size());
+            op.outputs.push_back(*std::move(kept));
+        }
         return op;
     }
 
@@ -223,7 +218,7 @@ private:
             if (kind.keeps_output) {
                 for (std::uint32_t k = 0; k < op.outputs.size(); ++k) add_distinct(backward.inputs, {id, k});
             }
-            if (writes_mask(id)) add_distinct(backward.inputs, {id, 1});
+            if (kept_[id]) add_distinct(backward.inputs, {id, *kept_[id]});
             backward.outputs = std::move(input_gradients);
             backward_[id] = add(std::move(backward));
         }
@@ -231,6 +226,7 @@ private:
             Op weight_gradient = derived(id, "/weight_gradient", shared);
             weight_gradient.inputs = gradients;
             for (const TensorRef& input : op.inputs) add_distinct(weight_gradient.inputs, input);
+            if (kept_[id] && !shared) add_distinct(weight_gradient.inputs, {id, *kept_[id]});
             weight_gradient.outputs = {parameter_gradient(op)};
             add_update(id, {add(std::move(weight_gradient)), 0});
         }
@@ -286,7 +282,8 @@ private:
     std::vector<bool> needs_gradient_;
     std::vector<OpId> losses_;        ///< their sum is what is differentiated
     std::vector<bool> is_parameter_;  ///< [op]: its outputs are parameters, or views or casts of them
-    std::vector<std::optional<OpId>> backward_;  ///< [forward op]: "f/backward"
+    std::vector<std::optional<std::uint32_t>> kept_;  ///< [op]: its output for its backward alone
+    std::vector<std::optional<OpId>> backward_;       ///< [forward op]: "f/backward"
 };
 
 }  // namespace

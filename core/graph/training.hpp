@@ -23,7 +23,8 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// Returns the graph of one training step. A graph with `Training::implicit` keeps its forward ops and their
 /// ids. After them, in reverse order, come these ops for each forward op f through which gradients flow:
 ///   "f/backward"         Reads the gradients that f's consumers produced and what f's kind keeps
-///                        (kinds.hpp); f gets an output more for a mask that it keeps. Output k is the
+///                        (kinds.hpp); f gets an output more for what it keeps beside its outputs
+///                        (kept_output.hpp). Output k is the
 ///                        gradient of f's k-th differentiable input and has as many bytes. For a view of a
 ///                        part (KindInfo::range) it is the gradient of that part: frameworks put it into
 ///                        zeros and add these to the gradient of the whole at once, so that all readers

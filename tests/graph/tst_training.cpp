@@ -111,6 +111,8 @@ private Q_SLOTS:
     void convolutionInTheMiddle();
     void keptByKind_data();
     void keptByKind();
+    void attentionKeepsItsSteps_data();
+    void attentionKeepsItsSteps();
     void gradientsOfSeveralOutputs();
     void inputReadTwice();
     void lossesAreSummed();
@@ -226,6 +228,44 @@ void TestTraining::keptByKind() {
                                                    {"x", kind.toStdString(), 5, 0, {"a", "other"}},
                                                    {"loss", "cross_entropy", 0, 0, {"x"}}}));
     QCOMPARE(text(graph, 5).front(), "x/backward (backward, 5): loss/backward" + kept + " -> 8");
+}
+
+void TestTraining::attentionKeepsItsSteps_data() {
+    QTest::addColumn<QString>("attributes");
+    QTest::addColumn<int>("bytes");
+    // Queries and mixed values of 2 x 3 tokens, keys and values of 5 x 3, of 8 features; 4 heads.
+    constexpr int kProjected = 4 * 8 * (2 * 6 + 2 * 15), kScores = 4 * 6 * 5;
+    QTest::newRow("scores") << "" << kProjected + 4 * kScores;
+    QTest::newRow("with dropout") << "dropout" << kProjected + (4 + 4 + 1) * kScores;
+    QTest::newRow("in one kernel") << "fused" << kProjected + 4 * 4 * 6;
+}
+
+void TestTraining::attentionKeepsItsSteps() {
+    QFETCH(QString, attributes);
+    QFETCH(int, bytes);
+    GraphBuilder builder("attention", 3, Training::implicit);
+    Op query, key, attention, loss;
+    query.name = "query";
+    query.kind = key.kind = "input";
+    query.outputs = {make_tensor({2, 3, 8})};
+    key.name = "key";
+    key.outputs = {make_tensor({5, 3, 8})};
+    attention.name = "attention";
+    attention.kind = "multi_head_attention_forward";
+    attention.inputs = {{0, 0}, {1, 0}, {1, 0}};
+    attention.outputs = {make_tensor({2, 3, 8})};
+    attention.parameter_bytes = 4;
+    attention.attributes["heads"] = "4";
+    if (!attributes.isEmpty()) attention.attributes[attributes.toStdString()] = "1";
+    loss.name = "loss";
+    loss.kind = "sum";
+    loss.inputs = {{2, 0}};
+    loss.outputs = {make_tensor({})};
+    for (const Op& op : {query, key, attention, loss}) builder.add(op);
+    const Graph graph = training_graph(builder.build());
+    QCOMPARE(text(graph).at(2), "attention (forward, 0): query key key -> 192 " + QString::number(bytes));
+    const OpId gradient = *graph.find("attention/weight_gradient");
+    QVERIFY(std::ranges::find(graph.op(gradient).inputs, TensorRef{2, 1}) != graph.op(gradient).inputs.end());
 }
 
 // v reads output 1 of split twice; w reads it too, and it alone reads output 0. split adds the gradients of

@@ -333,6 +333,37 @@ private Q_SLOTS:
         QCOMPARE(times.steps, 3U);
     }
 
+    // ONNX Runtime runs the nodes of a file, which are one op here.
+    void nodesOfOneOpAreAddedUp() {
+        GraphBuilder builder("net", 1, Training::implicit);
+        std::vector<std::string> last;
+        for (const char* name : {"x", "norm/Add_1", "fc/Add"}) {
+            Op op;
+            op.name = name;
+            op.kind = op.name == "x" ? "input" : op.name == "fc/Add" ? "linear" : "layer_norm";
+            op.outputs = {make_tensor({100})};
+            if (op.kind == "layer_norm") op.attributes["merged"] = R"(["norm/Mean","norm/Sub","norm/Add_1"])";
+            builder.add(std::move(op), last);
+            last = {name};
+        }
+        const Graph graph = builder.build();
+        std::string text;
+        // The last of four steps is cut off. Of "norm/Mean" there is no event: it was fused.
+        for (const auto& [start, duration] : {std::pair(0, 1000), std::pair(5000, 10), std::pair(6000, 20)}) {
+            text += span("norm/Sub_kernel_time", start, duration) + ',' +
+                    span("norm/Add_1_kernel_time", start + 2000 / (start == 0 ? 1 : 20), duration + 1) + ',' +
+                    span("fc/Add_kernel_time", start + 500, 7) + ',';
+        }
+        text += span("norm/Sub_kernel_time", 9000, 500);
+        const OpTimes times = op_times(read_trace(written("[" + text + ']')), graph, "CPU");
+        QCOMPARE(times.steps, 3U);
+        QCOMPARE(*times.by_op.at("norm/Add_1").at("CPU").forward_s, (10 + 11 + 20 + 21) / 2.0 * 1e-6);
+        QCOMPARE(*times.by_op.at("fc/Add").at("CPU").forward_s, 7e-6);
+        // A trace of this program has the op as a whole.
+        const TraceFile whole = read_trace(written("[" + span("norm/Add_1", 0, 30) + ']'));
+        QCOMPARE(*op_times(whole, graph, "CPU").by_op.at("norm/Add_1").at("CPU").forward_s, 30e-6);
+    }
+
     void whatIsComputedAgainForTheBackwardIsNoSecondForward() {
         const std::string numbered = ", \"args\": {\"Sequence number\": 9}";
         // Backward ops as written by torch.utils.checkpoint.

@@ -354,7 +354,14 @@ private Q_SLOTS:
             QCOMPARE(kinds(value), (QStringList{"layer_norm", "linear", "gelu"}));
     }
 
+    void attentionIsOneOp_data() {
+        QTest::addColumn<QString>("steps");
+        for (const char* steps : {"products", "products with dropout", "fused"})
+            QTest::newRow(steps) << steps;
+    }
     void attentionIsOneOp() {
+        QFETCH(QString, steps);
+        const bool fused = steps == "fused", dropout = steps.endsWith("dropout");
         // Four heads of two, as TorchScript has them; the weight of the inputs is read as it is.
         Program program;
         program.batch = 4;
@@ -372,11 +379,16 @@ private Q_SLOTS:
         add("linear", {"x", "a.in_proj_weight", "a.in_proj_bias"}, {value("qkv", {3, 4, 24})});
         add("chunk", {"qkv"}, {value("q", {3, 4, 8}), value("k", {3, 4, 8}), value("v", {3, 4, 8})});
         add("view", {"q"}, {value("qh", {16, 3, 2})});
-        add("view", {"k"}, {value("kh", {16, 2, 3})});
+        add("view", {"k"}, {fused ? value("kh", {16, 3, 2}) : value("kh", {16, 2, 3})});
         add("view", {"v"}, {value("vh", {16, 3, 2})});
-        add("bmm", {"qh", "kh"}, {value("scores", {16, 3, 3})});
-        add("softmax", {"scores"}, {value("shares", {16, 3, 3})});
-        add("bmm", {"shares", "vh"}, {value("mixed", {16, 3, 2})});
+        if (fused) {
+            add("scaled_dot_product_attention", {"qh", "kh", "vh"}, {value("mixed", {16, 3, 2})});
+        } else {
+            add("bmm", {"qh", "kh"}, {value("scores", {16, 3, 3})});
+            add("softmax", {"scores"}, {value("shares", {16, 3, 3})});
+            if (dropout) add("dropout", {"shares"}, {value("left", {16, 3, 3})});
+            add("bmm", {dropout ? "left" : "shares", "vh"}, {value("mixed", {16, 3, 2})});
+        }
         add("view", {"mixed"}, {value("rows", {12, 8})});
         add("linear", {"rows", "a.out_proj.weight", "a.out_proj.bias"}, {value("out", {12, 8})});
         add("view", {"out"}, {value("y", {3, 4, 8})});
@@ -390,12 +402,14 @@ private Q_SLOTS:
         QCOMPARE(attention.attributes.at("heads"), std::string("4"));
         QCOMPARE(attention.inputs, (std::vector<TensorRef>(3, TensorRef{0, 0})));
         QCOMPARE(attention.parameter_bytes, 4 * (24 * 8 + 24 + 8 * 8 + 8));
-        QCOMPARE(attention.flops,
-                 2.0 * 12 * 8 * 24 + 2 * (2.0 * 16 * 3 * 3 * 2) + 5.0 * 16 * 3 * 3 + 2.0 * 12 * 8 * 8);
+        QCOMPARE(attention.flops, 2.0 * 12 * 8 * 24 + 2 * (2.0 * 16 * 3 * 3 * 2) +
+                                      (dropout ? 6.0 : 5.0) * 16 * 3 * 3 + 2.0 * 12 * 8 * 8);
+        QCOMPARE(attention.attributes.contains("fused"), fused);
+        QCOMPARE(attention.attributes.contains("dropout"), dropout);
         QCOMPARE(*attention.outputs[0].shape, (Shape{3, 4, 8}));
         // Weights of attention that are a result keep the ops apart.
-        program.outputs.emplace_back("shares");
-        QVERIFY(network_of("net.pt", program).graph.size() > 10);
+        program.outputs.emplace_back(fused ? "mixed" : "shares");
+        QVERIFY(network_of("net.pt", program).graph.size() > 9);
     }
 
     void flopsOfTooFewOperandsAreUnknown() {

@@ -94,7 +94,7 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
     };
     // All that depends on the projections of the inputs, up to that of the output.
     std::set<NodeIndex> chain;
-    NodeIndex last = kNoNode, products = 0, softmaxes = 0, fused = 0;
+    NodeIndex last = kNoNode, products = 0, softmaxes = 0, fused = 0, dropouts = 0;
     for (NodeIndex i = 0; i < program.size() && last == kNoNode; ++i) {
         if (program.is_gone(i) || !inside(i)) continue;
         const bool starts = holds(i, parameters[in_projection]);
@@ -109,6 +109,7 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
         fused += program.node(i).kind == "scaled_dot_product_attention";
         products += program.node(i).kind == "bmm" || program.node(i).kind == "matmul" ||
                     program.node(i).kind == "baddbmm";
+        dropouts += program.node(i).kind == "dropout";
         softmaxes += program.node(i).kind == "softmax";
     }
     if (last == kNoNode ||
@@ -150,6 +151,8 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
     std::map<std::string, std::string> attributes;
     if (head > 0 && result && !result->empty() && result->back() % head == 0)
         attributes["heads"] = std::to_string(result->back() / head);
+    if (dropouts > 0) attributes["dropout"] = "1";
+    if (fused > 0) attributes["fused"] = "1";
     // Query, key and value are one tensor in self-attention.
     if (inputs.size() == 1) inputs.assign(3, inputs.front());
     inputs.insert(inputs.end(), held.begin(), held.end());

@@ -211,7 +211,8 @@ void merge_known_chains(Program& whole) {
     for (NodeIndex i = 0; i < program.size(); ++i) {
         if (whole.functions != Functions::whole) {
             if (program.is(i, "mean")) merge_layer_norm(program, i);
-            if (any && program.is(i, "mean")) merge_rms_norm(program, i);
+            if (program.is(i, "mean") && (any || program.node(i).part_of == "rms_norm"))
+                merge_rms_norm(program, i);
             if (program.is(i, "erf")) merge_gelu(program, i, any);
             if (program.is(i, "tanh")) merge_tanh_gelu(program, i, any);
             if (program.is(i, "softmax")) merge_scaled_attention(program, i);

@@ -21,7 +21,8 @@ namespace placewright {
 /// dropout, matmul.
 ///
 /// In files of other programs than PyTorch, whose runtimes look for such chains, also
-/// - rms_norm: pow, mean, add, sqrt, div (or reciprocal and mul), and then mul by a parameter;
+/// - rms_norm: pow, mean, add, sqrt, div (or reciprocal and mul), and then mul by a parameter; in a file of
+/// PyTorch where it says that they are of torch.nn.RMSNorm;
 /// - gelu where x is halved first.
 /// A model of PyTorch has these where it spells them out itself, and PyTorch runs them node by node.
 ///

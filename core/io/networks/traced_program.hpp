@@ -36,6 +36,8 @@ struct Program {
         std::vector<std::string>
             inputs{};  ///< values and parameters, in the order of the kind's functional form (flops.hpp)
         std::vector<Value> outputs{};
+        std::string part_of{};          ///< kind of the function of PyTorch that the node is a part of, if
+                                        ///< the file says it
         std::int64_t window = 1;        ///< OpShapes::window
         std::string equation{};         ///< OpShapes::equation
         std::optional<double> flops{};  ///< overrides forward_flops

@@ -362,9 +362,10 @@ private:
         const bool real = is_real(element);
         const bool buffer =
             buffers_.contains(name) || name.ends_with("running_mean") || name.ends_with("running_var");
-        // A constant of the program: indices and sizes, and tensors without a name of their own.
-        const bool number = scope.numbers(name) != nullptr &&
-                            (!real || (name.find("::") != std::string::npos && element_count(*tensor) == 1));
+        // A constant of the program: indices and sizes, and numbers without a name of their own.
+        const bool unnamed = name.find("::") != std::string::npos || name.starts_with("val_");
+        const bool number =
+            scope.numbers(name) != nullptr && (!real || (unnamed && element_count(*tensor) == 1));
         return {name, number ? "" : path_of(name), *std::move(tensor), real && !buffer && !number};
     }
 
@@ -436,6 +437,9 @@ private:
         Program::Node op = translated(node, scope_, context_);
         op.name = name;
         op.scope = scope_of(node);
+        if (node_metadata(node, "pkg.torch.onnx.class_hierarchy")
+                .find("'torch.nn.modules.normalization.RMSNorm'") != std::string::npos)
+            op.part_of = "rms_norm";
         op.flops = body ? body_flops : op.flops;
         if (body) add_captured(node, name, op);
         // The kind itself keeps statistics and masks.

@@ -214,4 +214,17 @@ std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::s
     return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::string node_metadata(const onnx::NodeProto& node, std::string_view key) {
+    using google::protobuf::UnknownField;
+    const auto& fields = onnx::NodeProto::GetReflection()->GetUnknownFields(node);
+    for (int i = 0; i < fields.field_count(); ++i) {
+        const UnknownField& field = fields.field(i);
+        onnx::StringStringEntryProto entry;
+        if (field.number() == kNodeMetadata && field.type() == UnknownField::TYPE_LENGTH_DELIMITED &&
+            entry.ParseFromString(field.length_delimited()) && entry.key() == key)
+            return entry.value();
+    }
+    return {};
+}
+
 }  // namespace placewright

@@ -13,6 +13,10 @@
 
 namespace placewright {
 
+/// Field of NodeProto.metadata_props, which is newer than the library (ONNX 1.18): the library keeps it as an
+/// unknown field.
+inline constexpr int kNodeMetadata = 9;
+
 /// Returns the model in a file without the content of tensors of more than 64 KiB; external data is not read.
 /// Limits: 2 GB of file (protobuf's limit), 256 MiB of it outside such tensors, 10 million messages and
 /// strings, 64 levels. Throws InputError for a file that exceeds a limit, is not an ONNX model, is cut off or
@@ -29,6 +33,9 @@ std::vector<std::string> onnx_op_names(const onnx::GraphProto& graph);
 /// Returns an attribute by name; nullptr if the node does not have it.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t other);
+/// Returns a value of a node's metadata (from IR version 10 on), such as PyTorch's
+/// "pkg.torch.onnx.class_hierarchy"; empty if there is none.
+std::string node_metadata(const onnx::NodeProto& node, std::string_view key);
 std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::string_view name);
 
 }  // namespace placewright

@@ -28,7 +28,6 @@ constexpr const char* kLayerKey = "layer_ann";  // ONNX Runtime's
 constexpr const char* kConfiguration = "placewright";
 
 // Fields of onnx.proto that are newer than the library (ONNX 1.18); they are written as unknown fields.
-constexpr int kNodeMetadata = 9;               // NodeProto.metadata_props, from IR version 10 on
 constexpr int kNodeDeviceConfigurations = 10;  // NodeProto.device_configurations, from IR version 11 on
 constexpr int kModelConfiguration = 26;        // ModelProto.configuration, from IR version 11 on
 constexpr std::int64_t kMultiDeviceVersion = 11;

@@ -2,6 +2,7 @@
 #include "core/io/traces/op_runs.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "core/graph/kinds.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
 
 namespace placewright {
 namespace {
@@ -23,6 +25,7 @@ struct Measured {
     std::string_view part;  ///< "" for the forward
     bool call =
         false;  ///< whether the event is a call of a module with several calls, whose first op this is
+    std::size_t piece = 0;  ///< from 1: the event is that of a node that the op stands for
 
     auto operator<=>(const Measured&) const = default;
 };
@@ -36,6 +39,7 @@ public:
             const Op& op = graph.op(id);
             if (!matches(op)) continue;
             ops_.try_emplace(dotted(op.name), id);
+            add_pieces(op, id);
             if (op.phase != Phase::forward || op.autocast || op.scope.empty() || !kind_info(op.kind).computes)
                 continue;
             scopes[dotted(op.scope)].push_back(id);
@@ -81,7 +85,21 @@ public:
 
 private:
     bool matches(const Op& op) const { return matched_ == MatchedOps::all || op.phase == Phase::forward; }
+
+    /// The nodes of a file that a forward op stands for (known_chains.hpp), by their names.
+    void add_pieces(const Op& op, OpId id) {
+        const auto merged = op.attributes.find("merged");
+        if (merged == op.attributes.end() || op.phase != Phase::forward) return;
+        std::size_t piece = 0;
+        for (const Json& name : json_value(merged->second)) {
+            if (name.is_string())
+                pieces_.try_emplace(dotted(name.get<std::string>()), Measured{id, "", false, ++piece});
+        }
+    }
+
     std::optional<Measured> find(std::string_view name, std::string_view part) const {
+        const auto piece = pieces_.find(dotted(std::string(name)));
+        if (part.empty() && piece != pieces_.end()) return piece->second;
         if (const auto op = graph_.find(name); op && matches(graph_.op(*op))) return Measured{*op, part};
         const std::string path = dotted(std::string(name));
         if (const auto found = ops_.find(path); found != ops_.end()) return Measured{found->second, part};
@@ -94,6 +112,7 @@ private:
     MatchedOps matched_;
     std::unordered_map<std::string, OpId> ops_;                 ///< by dotted name
     std::unordered_map<std::string, std::vector<OpId>> calls_;  ///< ops of a module, by its dotted path
+    std::unordered_map<std::string, Measured> pieces_;          ///< by dotted name
 };
 
 class Runs {
@@ -123,13 +142,16 @@ public:
             const auto [end, is_first] = until.try_emplace({event.lane, *measured}, event.end_ns());
             if (!is_first && event.start_ns < end->second) continue;
             end->second = event.end_ns();
-            if (!measured->call) {
+            if (measured->piece > 0) {
+                if (!is_again) pieces_[measured->op][measured->piece].push_back(i);
+            } else if (!measured->call) {
                 add(*measured, i, is_again);
             } else if (!is_again) {
                 calls_[*measured].push_back(i);
             }
         }
         add_calls(names.calls());
+        add_pieces();
         return result();
     }
 
@@ -298,6 +320,34 @@ private:
         }
     }
 
+    /// Puts the events of the nodes that an op stands for together: the first of each are its first run. A
+    /// last run of which some are missing is cut off.
+    void add_pieces() {
+        for (auto& [op, events_by_piece] : pieces_) {
+            std::size_t runs = std::numeric_limits<std::size_t>::max();
+            for (auto& [piece, events] : events_by_piece) {
+                std::ranges::stable_sort(events, {},
+                                         [&](std::uint32_t event) { return trace_.events[event].start_ns; });
+                runs = std::min(runs, events.size());
+            }
+            for (std::size_t i = 0; i < runs; ++i) {
+                std::optional<OpRun> whole;
+                for (const auto& [piece, events] : events_by_piece) {
+                    OpRun run = run_of({op, ""}, events[i]);
+                    if (!whole) {
+                        whole = std::move(run);
+                        continue;
+                    }
+                    whole->start_ns = std::min(whole->start_ns, run.start_ns);
+                    whole->on_device = whole->on_device || run.on_device;
+                    whole->on_cpu = whole->on_cpu && run.on_cpu;
+                    whole->events.insert(whole->events.end(), run.events.begin(), run.events.end());
+                }
+                if (whole) runs_.push_back(*std::move(whole));
+            }
+        }
+    }
+
     OpRuns result() {
         std::ranges::stable_sort(runs_, {},
                                  [](const OpRun& run) { return std::tuple(run.op, run.part, run.start_ns); });
@@ -324,6 +374,8 @@ private:
     std::vector<ProfilerStep> steps_;
     std::vector<OpRun> runs_;
     std::map<Measured, std::vector<std::uint32_t>> calls_;  ///< indices of events
+    std::map<OpId, std::map<std::size_t, std::vector<std::uint32_t>>>
+        pieces_;  ///< indices of events, by op and Measured::piece
     /// Maximum number of visits per event; a few are normal, because modules that call ops are nested.
     static constexpr std::size_t kMostVisits = 100;
     std::size_t visited_ = 0;

@@ -77,9 +77,11 @@ KernelRequest::KernelRequest(const Graph& graph, OpId op) : op_(graph.op(op)) {
         inputs_.push_back(shape_of(from.outputs[input.output], "the output of " + in_quotes(from.name)));
         input_types_.push_back(from.outputs[input.output].dtype);
     }
-    // The mask of a training graph, after the outputs of the model, stays within autograd.
+    // What an op of a training graph keeps, after the outputs of the model, stays within autograd.
     const bool masked = kind_info(op_.kind).mask_bytes > 0 && op_.outputs.size() == 2;
-    for (std::size_t k = 0; k < op_.outputs.size() - (masked ? 1 : 0); ++k)
+    const bool keeps =
+        op_.kind == "multi_head_attention_forward" && op_.outputs.size() > 1 && !op_.outputs.back().shape;
+    for (std::size_t k = 0; k < op_.outputs.size() - (masked || keeps ? 1 : 0); ++k)
         outputs_.push_back(shape_of(op_.outputs[k], "its output"));
     read_held();
 }

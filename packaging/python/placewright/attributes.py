@@ -11,8 +11,9 @@ kernels (core/measure) read one vocabulary:
 - x[2] and select: "dim", "index"; x[1:9:2] and narrow: "dim", "start" and, if it is not 1, "step", with
   numbers that count from the front. An index that cuts several dimensions has lists; with x[0, 1:9] "drops"
   has those that the output lacks. x[2] = y has the same;
-- "groups" of group_norm, "heads" of multi_head_attention_forward, "normalized_shape", "pad", "mode",
-  "equation".
+- "groups" of group_norm, "normalized_shape", "pad", "mode", "equation";
+- of multi_head_attention_forward "heads", and where they are so "dropout": 1 if the scores are dropped and
+  "fused": 1 if PyTorch computes them in one kernel, without keeping them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
+from torch.nn import functional
 
 Attributes = Dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -269,6 +271,16 @@ def _number(argument: str, key: str) -> Callable[[Arguments], Attributes]:
     return describe
 
 
+def _attention(arguments: Arguments) -> Attributes:
+    result = _number("num_heads", "heads")(arguments)
+    if arguments.get("training", True) and arguments.get("dropout_p"):
+        result["dropout"] = 1
+    # From PyTorch 2 on.
+    if not arguments.get("need_weights", True) and hasattr(functional, "scaled_dot_product_attention"):
+        result["fused"] = 1
+    return result
+
+
 def _normalized_shape(arguments: Arguments) -> Attributes:
     shape = _integers(arguments.get("normalized_shape"))
     return {} if shape is None else {"normalized_shape": shape}
@@ -328,8 +340,9 @@ _FUNCTIONS: Dict[str, Tuple[str, Callable[[Arguments], Attributes]]] = {
     "group_norm": ("input num_groups", _number("num_groups", "groups")),
     **_same("layer_norm rms_norm", ("input normalized_shape", _normalized_shape)),
     "multi_head_attention_forward": (
-        "query key value embed_dim_to_check num_heads",
-        _number("num_heads", "heads"),
+        "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v add_zero_attn"
+        " dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights",
+        _attention,
     ),
     "einsum": ("equation", _text("equation")),
 }

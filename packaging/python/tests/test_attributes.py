@@ -176,7 +176,9 @@ class Attributes(TestCase):
         tokens = torch.zeros(5, 2, 12)
         ops = self.ops_of(Attend(), tokens)
         self.assertEqual(ops[-1]["kind"], "multi_head_attention_forward")
-        self.assertEqual(ops[-1]["attributes"]["heads"], 3)
+        fused = {"fused": 1} if hasattr(F, "scaled_dot_product_attention") else {}
+        self.assertEqual(self.of(Attend(), tokens), {"heads": 3, **fused})
+        self.assertEqual(self.of(Attend(0.1), tokens), {"heads": 3, "dropout": 1, **fused})
 
     def test_arguments_that_are_no_numbers_are_left_out(self) -> None:
         x = torch.zeros(4, 6)
@@ -215,9 +217,9 @@ class Attributes(TestCase):
 
 
 class Attend(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
-        self.attention = nn.MultiheadAttention(12, 3)
+        self.attention = nn.MultiheadAttention(12, 3, dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.attention(x, x, x, need_weights=False)[0]

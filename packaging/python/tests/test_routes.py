@@ -45,6 +45,29 @@ class RMSNorm(nn.Module):
         return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
 
 
+class Steps(nn.Module):
+    """nn.MultiheadAttention in the steps that PyTorch computes, each a call of its own."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.projections, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: torch.Tensor, _key: torch.Tensor, _value: torch.Tensor, need_weights: bool
+    ) -> Tuple[torch.Tensor, None]:
+        batch, tokens, width = x.shape
+        x = x.transpose(1, 0)
+        q, k, v = (
+            part.contiguous().view(tokens, batch * self.heads, width // self.heads).transpose(0, 1)
+            for part in self.projections(x).chunk(3, -1)
+        )
+        scores = torch.bmm(q / math.sqrt(width // self.heads), k.transpose(1, 2)).softmax(-1)
+        mixed = torch.bmm(self.dropout(scores), v).transpose(0, 1).contiguous()
+        return self.out(mixed.view(tokens * batch, width)).view(tokens, batch, width).transpose(1, 0), None
+
+
 @unittest.skipIf(not CLI, "PLACEWRIGHT_CLI is missing")
 class Routes(TestCase):
     def costs(self, *arguments: str) -> Costs:
@@ -127,3 +150,19 @@ class Routes(TestCase):
             with self.subTest(parameters=parameters):
                 model = ViT(2, 64, 4, 32, 4).eval()
                 self.check(model, image, do_constant_folding=True, export_params=parameters)
+
+    @unittest.skipIf(hasattr(nn.functional, "scaled_dot_product_attention"), "PyTorch has no steps")
+    def test_attention_keeps_what_its_steps_keep(self) -> None:
+        image = torch.zeros(8, 3, 32, 32)
+        for dropout in (0.0, 0.1):
+            with self.subTest(dropout=dropout), uninitialised():
+                model = ViT(3, 64, 4, 32, 4, dropout)
+                peaks = []
+                for whole in (True, False):
+                    if not whole:
+                        for layer in model.layers:
+                            layer.attention = Steps(64, 4, dropout)
+                    file = f"{self.folder}/{whole}.json"
+                    placewright.export(model, image, file)
+                    peaks.append(self.costs(file).peak_bytes)
+                self.assertLess(abs(peaks[0] / peaks[1] - 1), 0.02, peaks)
