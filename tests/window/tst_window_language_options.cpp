@@ -21,6 +21,7 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/language_text.hpp"
 #include "app/window/workspace_keeper.hpp"
+#include "core/graph/blocks.hpp"
 #include "tests/support/gguf.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
