@@ -51,9 +51,9 @@ enum class MatchedOps : std::uint8_t {
 /// "_kernel_time"), or the name of a scope that contains no other scope and a single op that computes. A name
 /// with "/backward" or "/weight_gradient" appended stands for the op's backward. If a module is called
 /// several times in a step, as many times as it has ops, and these ops are of one kind, its events are those
-/// of the ops in their order. Events of nodes that an op stands for (attribute "merged") are one run of the op
-/// together. Transfers, annotations of a GPU's stream, and what the host does in traces of
-/// this program, have names of ops too and are left out.
+/// of the ops in their order. Events of nodes that an op stands for (attribute "merged") are one run of the
+/// op together. Transfers, annotations of a GPU's stream, and what the host does in traces of this program,
+/// have names of ops too and are left out.
 ///
 /// Kernels. Those of an event have the correlation of a launch within the event, or else the "External id" of
 /// an event within it. An event with "Backward" in its name and the "Sequence number" of an event within an
