@@ -7,6 +7,12 @@
 
 namespace placewright {
 
+std::pmr::memory_resource* table_memory() {
+    thread_local std::pmr::unsynchronized_pool_resource memory(
+        {.max_blocks_per_chunk = 1, .largest_required_pool_block = std::size_t{1} << 22});
+    return &memory;
+}
+
 Linear::Linear(std::span<const float> weights, std::size_t first, std::size_t out, std::size_t in)
     : weight_(weights.data() + first), first_(first), out_(out), in_(in), columns_(out * in) {
     for (std::size_t o = 0; o < out; ++o) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -10,10 +11,14 @@
 
 namespace placewright {
 
-/// Rows of numbers.
+/// Memory of this thread for tables, which keeps what they give back: an episode needs megabytes, and to get
+/// them from the system each time takes as long as to compute with them.
+std::pmr::memory_resource* table_memory();
+
+/// Rows of numbers. For the thread that made it only.
 struct Table {
     explicit Table(std::size_t row_width, std::size_t row_count = 0)
-        : width(row_width), values(row_width * row_count) {}
+        : width(row_width), values(row_width * row_count, table_memory()) {}
 
     std::size_t rows() const { return values.size() / width; }
     /// New rows are zero.
@@ -22,7 +27,7 @@ struct Table {
     const float* operator[](std::size_t row) const { return values.data() + row * width; }
 
     std::size_t width;
-    std::vector<float> values;
+    std::pmr::vector<float> values;
 };
 
 /// y = W x + b.
