@@ -95,6 +95,7 @@ private Q_SLOTS:
     void gradient_data();
     void gradient();
     void is_the_same_whatever_the_order_of_devices();
+    void foresight_does_not_depend_on_the_order_of_decisions();
     void learns_without_libtorch();
 };
 
@@ -276,6 +277,32 @@ void TestPlacetoNetwork::is_the_same_whatever_the_order_of_devices() {
                q = policy.probabilities(graph, weights, other);
     QVERIFY(std::abs(p[0] - q[1]) < 1e-5F && std::abs(p[1] - q[0]) < 1e-5F);
     QVERIFY(std::abs(p[0] - p[1]) > 1e-6F);
+}
+
+void TestPlacetoNetwork::foresight_does_not_depend_on_the_order_of_decisions() {
+    const auto graph = policy_graph(3);
+    Random random(1);
+    const Placement start = start_of(*graph, random);
+    std::vector<std::uint16_t> devices(graph->nodes);
+    for (auto& device : devices) device = static_cast<std::uint16_t>(random.index(graph->devices));
+    bool late = false;
+    for (std::size_t place = 0; place < graph->nodes; ++place) {
+        PlacetoState forth(*graph, start), back(*graph, start);
+        const std::span before = std::span(graph->order).first(place);
+        for (std::size_t i = 0; i < place; ++i) {
+            forth.turn_to(before[i]);
+            forth.decide(devices[before[i]]);
+            back.turn_to(before[place - 1 - i]);
+            back.decide(devices[before[place - 1 - i]]);
+        }
+        forth.turn_to(graph->order[place]);
+        back.turn_to(graph->order[place]);
+        for (std::size_t device = 0; device < graph->devices; ++device) {
+            QCOMPARE(forth.lateness(device), back.lateness(device));
+            late = late || forth.lateness(device) > 0;
+        }
+    }
+    QVERIFY(late);
 }
 
 void TestPlacetoNetwork::learns_without_libtorch() {
