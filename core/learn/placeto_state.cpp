@@ -15,6 +15,7 @@ PlacetoState::PlacetoState(const PolicyGraph& graph, const Placement& start)
       fill_(graph.devices),
       beside_(graph.devices),
       near_(graph.devices),
+      place_(graph.nodes),
       end_(graph.nodes, -1.0F),
       free_(graph.devices),
       ends_(graph.devices) {
@@ -28,17 +29,27 @@ PlacetoState::PlacetoState(const PolicyGraph& graph, const Placement& start)
         total_time_ += *std::min_element(times, times + graph.devices);
     }
     if (total_time_ <= 0) total_time_ = 1;
+    for (std::uint32_t place = 0; place < graph.nodes; ++place) place_[graph.order[place]] = place;
+}
+
+void PlacetoState::schedule_until(std::size_t place) {
+    if (place < scheduled_) {
+        scheduled_ = 0;
+        std::ranges::fill(end_, -1.0F);
+        std::ranges::fill(free_, 0.0F);
+    }
+    for (; scheduled_ < place; ++scheduled_) {
+        const GroupId node = graph_.order[scheduled_];
+        if (device_[node] < graph_.devices) end_[node] = free_[device_[node]] = end_on(node, device_[node]);
+    }
 }
 
 void PlacetoState::turn_to(GroupId node) {
     current_ = node;
-    if (end_[node] >= 0) {
-        std::ranges::fill(end_, -1.0F);
-        std::ranges::fill(free_, 0.0F);
-    }
+    schedule_until(place_[node]);
     first_end_ = std::numeric_limits<float>::infinity();
     for (std::size_t device = 0; device < graph_.devices; ++device) {
-        ends_[device] = end_on(device);
+        ends_[device] = end_on(node, device);
         if (graph_.allowed[std::size_t{node} * graph_.devices + device] != 0)
             first_end_ = std::min(first_end_, ends_[device]);
     }
@@ -71,22 +82,20 @@ float PlacetoState::lateness(std::size_t device) const {
     return later / (1 + later);
 }
 
-float PlacetoState::end_on(std::size_t device) const {
+float PlacetoState::end_on(GroupId node, std::size_t device) const {
     float start = free_[device];
-    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1];
-         ++edge) {
+    for (std::uint32_t edge = graph_.parent_begin[node]; edge < graph_.parent_begin[node + 1]; ++edge) {
         const GroupId before = graph_.parent[edge];
-        if (end_[before] < 0 || device_[before] >= graph_.devices) continue;
+        if (end_[before] < 0) continue;
         const std::size_t link = device_[before] * graph_.devices + device;
         start =
             std::max(start, end_[before] + graph_.latency[link] +
                                 static_cast<float>(graph_.parent_bytes[edge]) * graph_.byte_duration[link]);
     }
-    return start + graph_.duration_on[std::size_t{current_} * graph_.devices + device];
+    return start + graph_.duration_on[std::size_t{node} * graph_.devices + device];
 }
 
 void PlacetoState::decide(std::uint16_t device) {
-    end_[current_] = free_[device] = ends_[device];
     decided_[current_] += 1;
     std::uint16_t& mine = device_[current_];
     const std::size_t row = std::size_t{current_} * graph_.devices;

@@ -88,9 +88,9 @@ public:
     /// the node would end first there.
     void device_features(std::size_t device, float* features) const;
 
-    /// Returns how much later the current node would end on a device than on the best one if the nodes were
-    /// scheduled in the order of this pass's decisions: 0 on the best, 0.5 for a hundredth of the longest
-    /// path, never 1.
+    /// Returns how much later the current node would end on a device than on the best one, by a list schedule
+    /// of the nodes before it in topological order where they are now, in whatever order they are decided on:
+    /// 0 on the best, 0.5 for a hundredth of the longest path, never 1.
     float lateness(std::size_t device) const;
     /// Returns the preference that is added to a device's logit for the current node.
     float preference(const PlacetoNetwork& network, std::size_t device) const {
@@ -98,7 +98,8 @@ public:
     }
 
 private:
-    float end_on(std::size_t device) const;
+    void schedule_until(std::size_t place);
+    float end_on(GroupId node, std::size_t device) const;
 
     const PolicyGraph& graph_;
     std::vector<std::uint16_t> device_;
@@ -109,12 +110,13 @@ private:
     double total_time_ = 0;
     // Relative to the current node; [device], as shares.
     std::vector<float> beside_, near_;
-    // Schedule of the nodes in the order of decisions since the first repeated one; in shares of the longest
-    // path.
-    std::vector<float> end_;   ///< [node]; negative: not yet decided on
-    std::vector<float> free_;  ///< [device]: end of everything scheduled on it
-    std::vector<float> ends_;  ///< [device]: end of the current node if it were there
-    float first_end_ = 0;      ///< end on the best device that the current node may be on
+    // Schedule of the first nodes in topological order, in shares of the longest path.
+    std::vector<std::uint32_t> place_;  ///< [node]: its place in graph_.order
+    std::size_t scheduled_ = 0;         ///< number of nodes
+    std::vector<float> end_;            ///< [node]; negative: not scheduled
+    std::vector<float> free_;           ///< [device]: end of everything scheduled on it
+    std::vector<float> ends_;           ///< [device]: end of the current node if it were there
+    float first_end_ = 0;               ///< end on the best device that the current node may be on
 };
 
 }  // namespace placewright

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Networks that are differentiated by LibTorch, which takes half a second to load. They are in a separate
-// library, placewright_torch, which is loaded when one of them is first requested. Only sources in torch/
-// include LibTorch.
+// Networks that are computed and differentiated by LibTorch, which takes half a second to load. They are in a
+// separate library, placewright_torch, which is loaded when one of them is first requested. Only sources in
+// torch/ include LibTorch.
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "core/base/torch_library.hpp"
 #include "core/learn/policy.hpp"
 
 namespace placewright {
 
-struct PlacetoNetwork;
 struct SequenceNetwork;
 struct HierarchicalNetwork;
 struct GdpNetwork;
 
 /// Functions of the library; all of them may be called by any number of threads.
 struct TorchModule {
-    GradientSummary (*placeto_gradient)(const PlacetoNetwork& network,
-                                        const std::vector<PolicyParameter>& parameters,
-                                        const GradientTask& task, std::span<float> gradient);
     /// Policies that decide on the whole placement. They throw std::invalid_argument for graphs with another
     /// number of devices or op kinds.
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);

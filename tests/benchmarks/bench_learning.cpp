@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cost of training Placeto's policy and of placing with it.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,13 +43,28 @@ void update(benchmark::State& state, const char* policy) {
     Trainer trainer(design.policy, design.training,
                     {{"inception_v3", item.graph, reference_s(*item.problem)}}, 1, 1000, threads);
     const auto evaluator = simulation_evaluator(item.problem, {}, {}, threads);
-    for (auto _ : state) {
+    // The first update loads LibTorch, where it is needed.
+    const auto once = [&](auto&& part) {
         std::vector<std::vector<Score>> scores;
-        for (const Episode& episode : trainer.begin()) {
-            scores.emplace_back(episode.placements.size());
-            evaluator->evaluate(episode.placements, scores.back(), {});
-        }
-        trainer.finish(scores);
+        part("draw_ms", [&] { trainer.begin(); });
+        part("simulate_ms", [&] {
+            for (const Episode& episode : trainer.begin()) {
+                scores.emplace_back(episode.placements.size());
+                evaluator->evaluate(episode.placements, scores.back(), {});
+            }
+        });
+        part("learn_ms", [&] { trainer.finish(scores); });
+    };
+    once([](const char*, auto&& work) { work(); });
+    for (auto _ : state) {
+        once([&](const char* name, auto&& work) {
+            const auto begin = std::chrono::steady_clock::now();
+            work();
+            const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+            auto& counter = state.counters[name];
+            counter.flags = benchmark::Counter::kAvgIterations;
+            counter.value += took.count();
+        });
     }
     state.counters["episodes"] = benchmark::Counter(
         static_cast<double>(state.iterations()) * design.training.workers, benchmark::Counter::kIsRate);

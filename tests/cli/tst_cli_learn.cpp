@@ -144,12 +144,12 @@ void TestCliLearn::trainOnFamilies() {
 }
 
 void TestCliLearn::trainingGoesOn() {
-    const QStringList whole = lesson({"--updates", "200", "--out", path("whole.safetensors")});
+    const QStringList whole = lesson({"--updates", "2000", "--out", path("whole.safetensors")});
     QCOMPARE(run(whole).status, 0);
 
     // A training that is killed and resumed ends in the same bytes.
     const QString file = path("killed.safetensors");
-    const QStringList killed = lesson({"--updates", "200", "--out", file, "--checkpoint-every", "0.02",
+    const QStringList killed = lesson({"--updates", "2000", "--out", file, "--checkpoint-every", "0.02",
                                        "--resume", "--curve", path("killed.csv")});
     QProcess process;
     process.start(PLACEWRIGHT_CLI, killed);
@@ -160,7 +160,7 @@ void TestCliLearn::trainingGoesOn() {
     const Result result = run(killed);
     QVERIFY2(result.status == 0, result.err);
     QVERIFY(content_of(file) == content_of(path("whole.safetensors")));
-    QCOMPARE(lines_of(content_of(path("killed.csv"))).size(), 201);
+    QCOMPARE(lines_of(content_of(path("killed.csv"))).size(), 2001);
 
     // A wrong command does not overwrite the file.
     const Result twice = run(whole);
@@ -181,13 +181,13 @@ void TestCliLearn::trainingGoesOn() {
     // Completed updates are not repeated.
     const Result done = run(lesson({"--updates", "5", "--out", file, "--resume"}));
     QCOMPARE(done.status, 0);
-    QVERIFY2(done.out.endsWith("\n" + file.toUtf8() + " is unchanged, with 200 updates done\n"), done.out);
+    QVERIFY2(done.out.endsWith("\n" + file.toUtf8() + " is unchanged, with 2000 updates done\n"), done.out);
     QVERIFY(content_of(file) == content_of(path("whole.safetensors")));
 
     // A finished training can be extended.
-    const QJsonObject further = object_of(lesson({"--updates", "203", "--out", file, "--resume"}));
-    QCOMPARE(further["updates"].toInt(), 203);
-    QCOMPARE(further["curve"].toArray().size(), 203);
+    const QJsonObject further = object_of(lesson({"--updates", "2003", "--out", file, "--resume"}));
+    QCOMPARE(further["updates"].toInt(), 2003);
+    QCOMPARE(further["curve"].toArray().size(), 2003);
 }
 
 void TestCliLearn::trainInterrupted() {

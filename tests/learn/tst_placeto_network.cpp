@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Placeto's network: what follows decisions one by one against what is computed from the beginning, and
-// LibTorch's gradient against differences of the log-likelihood.
+// Placeto's network: products of matrices against plain loops, what follows decisions one by one against what
+// is computed from the beginning, and the gradient against differences of the log-likelihood.
 #include <cmath>
 
 #include <QtTest>
 
+#include "core/learn/matrix.hpp"
 #include "core/learn/placeto_network.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -57,7 +58,7 @@ Placement start_of(const PolicyGraph& graph, Random& random) {
     return graph.choices.random_placement(random);
 }
 
-/// Objective of a task (GradientTask) by the probabilities of the network as it is computed without LibTorch.
+/// Objective of a task (GradientTask) by the probabilities of the network, each computed from the beginning.
 double objective(const PlacetoPolicy& policy, const GradientTask& task) {
     double sum = 0;
     for (std::size_t i = 0; i < task.rollouts.size(); ++i) {
@@ -88,12 +89,46 @@ class TestPlacetoNetwork : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void products_add_in_order();
     void graph_has_the_reach_of_its_edges();
     void follows_decisions_exactly();
     void gradient_data();
     void gradient();
     void is_the_same_whatever_the_order_of_devices();
+    void foresight_does_not_depend_on_the_order_of_decisions();
+    void learns_without_libtorch();
 };
+
+void TestPlacetoNetwork::products_add_in_order() {
+    Random random(1);
+    for (const std::size_t rows : {1U, 3U, 4U, 9U}) {
+        for (const std::size_t columns : {1U, 7U, 8U, 16U, 27U}) {
+            for (const std::size_t inner : {0U, 1U, 5U, 33U}) {
+                std::vector<float> left(rows * (inner + 1)), right(inner * (columns + 2)),
+                    sum(rows * columns);
+                for (auto* all : {&left, &right, &sum}) {
+                    for (float& value : *all) value = static_cast<float>(random.uniform(-1, 1));
+                }
+                for (const bool by_columns : {false, true}) {
+                    const MatrixView view{left.data(), by_columns ? 1 : inner + 1, by_columns ? rows : 1};
+                    std::vector<float> expected = sum, found = sum;
+                    for (std::size_t r = 0; r < rows; ++r) {
+                        for (std::size_t c = 0; c < columns; ++c) {
+                            for (std::size_t i = 0; i < inner; ++i) {
+                                const volatile float product =  // volatile: rounded before the addition
+                                    left[r * view.row_stride + i * view.column_stride] *
+                                    right[i * (columns + 2) + c];
+                                expected[r * columns + c] += product;
+                            }
+                        }
+                    }
+                    add_product(found.data(), columns, rows, columns, view, inner, right.data(), columns + 2);
+                    QCOMPARE(found, expected);
+                }
+            }
+        }
+    }
+}
 
 void TestPlacetoNetwork::graph_has_the_reach_of_its_edges() {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -173,11 +208,13 @@ void TestPlacetoNetwork::gradient() {
     Random random(7);
     std::vector<Rollout> rollouts;
     std::vector<std::vector<double>> advantages;
-    for (int i = 0; i < 3; ++i) {
-        rollouts.push_back(
-            policy.roll_out(*graph, weights, start_of(*graph, random), graph->order, random, false));
+    // Two passes are more than what is differentiated at a time.
+    std::vector<GroupId> order(graph->order);
+    order.insert(order.end(), graph->order.begin(), graph->order.end());
+    for (int i = 0; i < 2; ++i) {
+        rollouts.push_back(policy.roll_out(*graph, weights, start_of(*graph, random), order, random, false));
         advantages.emplace_back();
-        for (std::size_t step = 0; step < graph->order.size(); ++step)
+        for (std::size_t step = 0; step < order.size(); ++step)
             advantages.back().push_back(random.uniform(-1, 1));
     }
     const GradientTask task{
@@ -201,7 +238,7 @@ void TestPlacetoNetwork::gradient() {
                 direction[i] = static_cast<float>(random.uniform(-1, 1));
                 slope += static_cast<double>(direction[i]) * (static_cast<double>(gradient[i]) - 0.5);
             }
-            constexpr float kStep = 1e-3F;
+            constexpr float kStep = 2e-4F;
             const auto at = [&](float step) {
                 std::vector<float> moved = weights;
                 for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
@@ -240,6 +277,50 @@ void TestPlacetoNetwork::is_the_same_whatever_the_order_of_devices() {
                q = policy.probabilities(graph, weights, other);
     QVERIFY(std::abs(p[0] - q[1]) < 1e-5F && std::abs(p[1] - q[0]) < 1e-5F);
     QVERIFY(std::abs(p[0] - p[1]) > 1e-6F);
+}
+
+void TestPlacetoNetwork::foresight_does_not_depend_on_the_order_of_decisions() {
+    const auto graph = policy_graph(3);
+    Random random(1);
+    const Placement start = start_of(*graph, random);
+    std::vector<std::uint16_t> devices(graph->nodes);
+    for (auto& device : devices) device = static_cast<std::uint16_t>(random.index(graph->devices));
+    bool late = false;
+    for (std::size_t place = 0; place < graph->nodes; ++place) {
+        PlacetoState forth(*graph, start), back(*graph, start);
+        const std::span before = std::span(graph->order).first(place);
+        for (std::size_t i = 0; i < place; ++i) {
+            forth.turn_to(before[i]);
+            forth.decide(devices[before[i]]);
+            back.turn_to(before[place - 1 - i]);
+            back.decide(devices[before[place - 1 - i]]);
+        }
+        forth.turn_to(graph->order[place]);
+        back.turn_to(graph->order[place]);
+        for (std::size_t device = 0; device < graph->devices; ++device) {
+            QCOMPARE(forth.lateness(device), back.lateness(device));
+            late = late || forth.lateness(device) > 0;
+        }
+    }
+    QVERIFY(late);
+}
+
+void TestPlacetoNetwork::learns_without_libtorch() {
+    const auto graph = policy_graph(3);
+    const PlacetoPolicy policy({PlacetoAggregation::messages, PlacetoDevices::features});
+    const auto weights = weights_of(policy, 1);
+    Random random(1);
+    const std::vector<Rollout> rollouts{
+        policy.roll_out(*graph, weights, start_of(*graph, random), graph->order, random, false)};
+    const std::vector<std::vector<double>> advantages{std::vector<double>(graph->order.size(), 1)};
+    std::vector<float> gradient(policy.size());
+    policy.add_gradient({*graph, weights, {}, rollouts, advantages}, gradient);
+    QVERIFY(std::ranges::any_of(gradient, [](float slope) { return slope != 0; }));
+    QFile maps("/proc/self/maps");
+    QVERIFY(maps.open(QIODevice::ReadOnly));
+    const QByteArray libraries = maps.readAll();
+    QVERIFY(libraries.contains("libc.so"));
+    QVERIFY(!libraries.contains("libtorch"));
 }
 
 QTEST_APPLESS_MAIN(TestPlacetoNetwork)

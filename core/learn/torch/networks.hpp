@@ -3,14 +3,10 @@
 // use of other folders is inline.
 #pragma once
 
-#include "core/learn/placeto_network.hpp"
 #include "core/learn/torch_module.hpp"
 
 namespace placewright {
 
-GradientSummary placeto_gradient(const PlacetoNetwork& network,
-                                 const std::vector<PolicyParameter>& parameters, const GradientTask& task,
-                                 std::span<float> gradient);
 std::unique_ptr<Policy> make_sequence_policy(const SequenceNetwork& network);
 std::unique_ptr<Policy> make_hierarchical_policy(const HierarchicalNetwork& network);
 std::unique_ptr<Policy> make_gdp_policy(const GdpNetwork& network);
