@@ -27,6 +27,7 @@ constexpr std::array kFamilies{
         "nmt", "Translation, sentences of different lengths",
         "Wu, Schuster, Chen, Le, Norouzi and others: Google's Neural Machine Translation System (2016)", 160,
         nmt_network},
+    FamilyInfo{"general", "Networks of all kinds", "this program's generators", 0, general_network},
 };
 
 /// A whole number from `low` to `high`.

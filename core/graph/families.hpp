@@ -44,6 +44,10 @@ Graph cifar10_network(std::string_view name, std::uint64_t seed);
 /// A recurrent cell of 12 highway nodes, each connected to an earlier one by tanh, relu, sigmoid or nothing,
 /// unrolled over 25 to 40 words; 748 features, 10,000 words, batch 1536 to 3072.
 Graph ptb_network(std::string_view name, std::uint64_t seed);
+/// Networks of all kinds, for a policy that is to place any: residual and plain classifiers, parallel
+/// branches of convolutions, NASNets, recurrent language models, translators, transformers, and members of
+/// the other families, of random width and depth, batch 8 to 128. None of them is one of known_networks().
+Graph general_network(std::string_view name, std::uint64_t seed);
 /// Translation by an encoder and decoder of 2 layers (networks.hpp) over 16 to 32 words, batch 64 to 128.
 Graph nmt_network(std::string_view name, std::uint64_t seed);
 

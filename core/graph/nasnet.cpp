@@ -79,7 +79,8 @@ Value reduction_cell(NetworkBuilder& net, const std::string& scope, const Value&
     return net.cat(scope + "cat", std::array{b2, b3, b4, b5});
 }
 
-/// `cells`: number of normal cells per stage; `channels`: those of the first stage's cells.
+}  // namespace
+
 Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, std::int64_t stem,
                std::int64_t channels, int cells) {
     NetworkBuilder net(name, batch);
@@ -110,8 +111,6 @@ Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, 
     net.cross_entropy("loss", x);
     return net.build();
 }
-
-}  // namespace
 
 Graph nasnet(std::int64_t batch) {
     return nasnet_a("nasnet", batch, 331, 96, 168, 6);

@@ -58,6 +58,27 @@ Graph nmt8(std::int64_t batch);
 /// The same with other numbers of layers (at least 2) and steps.
 Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t steps);
 
+/// A language model of LSTM layers as wide as its embedding, 10,000 words.
+Graph rnn_language_model(const std::string& name, std::int64_t batch, int layers, std::int64_t hidden,
+                         std::int64_t steps);
+
+/// A NASNet-A: `stem` channels of its first convolution, `channels` and `cells` (normal ones) of the first of
+/// three stages. `channels` is a multiple of 4.
+Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, std::int64_t stem,
+               std::int64_t channels, int cells);
+
+/// A transformer's layers.
+struct TransformerSizes {
+    std::int64_t features = 512, inner = 2048, heads = 8;
+    bool gelu = false;      ///< else relu
+    bool pre_norm = false;  ///< norms are before attention and feed-forward, else after their residuals
+    int encoder_layers = 6;
+    int decoder_layers = 0;  ///< with attention to the encoder; 0: an encoder alone
+    std::int64_t positions = 128, vocabulary = 32'000;
+};
+/// Embeddings, layers and the logits of all positions, with one table of words.
+Graph transformer(const std::string& name, std::int64_t batch, const TransformerSizes& sizes);
+
 /// The base model of 6 + 6 layers; both languages and the logits share one table of 37,000 words: 63,082,496
 /// parameters; 128 positions.
 Graph transformer(std::int64_t batch);

@@ -8,12 +8,7 @@
 namespace placewright {
 namespace {
 
-/// Sizes of a transformer's layers.
-struct Sizes {
-    std::int64_t features, inner, heads;
-    bool gelu;      ///< else relu
-    bool pre_norm;  ///< norms are before attention and feed-forward, else after their residual connections
-};
+using Sizes = TransformerSizes;
 
 Value attend(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from,
              const Value& memory) {
@@ -54,24 +49,27 @@ Value block(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, c
 
 }  // namespace
 
-// The base model, with sinusoids for positions, which are constants.
-Graph transformer(std::int64_t batch) {
-    constexpr std::int64_t kVocabulary = 37'000, kPositions = 128;
-    constexpr int kLayers = 6;
-    const Sizes sizes{.features = 512, .inner = 2'048, .heads = 8, .gelu = false, .pre_norm = false};
-    NetworkBuilder net("transformer", batch);
-    const Value table = net.parameter("table", {kVocabulary, sizes.features});
-    Value x = net.embedding("source/embedding", net.tokens("source/tokens", kPositions), table);
+// Positions are sinusoids, which are constants.
+Graph transformer(const std::string& name, std::int64_t batch, const TransformerSizes& sizes) {
+    NetworkBuilder net(name, batch);
+    const Value table = net.parameter("table", {sizes.vocabulary, sizes.features});
+    Value x = net.embedding("source/embedding", net.tokens("source/tokens", sizes.positions), table);
     x = net.dropout("source/dropout", x);
-    for (int layer = 1; layer <= kLayers; ++layer)
+    for (int layer = 1; layer <= sizes.encoder_layers; ++layer)
         x = block(net, "encoder" + std::to_string(layer) + '/', sizes, x);
-    const Value memory = x;
-    x = net.embedding("target/embedding", net.tokens("target/tokens", kPositions), table);
-    x = net.dropout("target/dropout", x);
-    for (int layer = 1; layer <= kLayers; ++layer)
-        x = block(net, "decoder" + std::to_string(layer) + '/', sizes, x, &memory);
+    if (sizes.decoder_layers > 0) {
+        const Value memory = x;
+        x = net.embedding("target/embedding", net.tokens("target/tokens", sizes.positions), table);
+        x = net.dropout("target/dropout", x);
+        for (int layer = 1; layer <= sizes.decoder_layers; ++layer)
+            x = block(net, "decoder" + std::to_string(layer) + '/', sizes, x, &memory);
+    }
     net.cross_entropy("loss", net.linear("logits", x, table));
     return net.build();
+}
+
+Graph transformer(std::int64_t batch) {
+    return transformer("transformer", batch, {.decoder_layers = 6, .vocabulary = 37'000});
 }
 
 Graph bert_base(std::int64_t batch) {
