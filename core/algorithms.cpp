@@ -5,16 +5,34 @@
 #include <vector>
 
 #include "core/algorithm_texts.hpp"
+#include "core/io/state/shipped_policy.hpp"
 #include "core/learn/policies.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/obeying_optimizer.hpp"
 
 namespace placewright {
+namespace {
+
+/// Returns a factory whose optimizers are guided by the shipped policy, unless the option `policy` says no or
+/// the context has a guide.
+OptimizerFactory guided(OptimizerFactory make) {
+    return [make = std::move(make)](const SearchContext& context, const OptionValues& values) {
+        SearchContext own = context;
+        const auto policy = values.find("policy");
+        const bool wanted = policy == values.end() || policy->second == OptionValue(true);
+        if (wanted && own.guide == nullptr && (own.objective == nullptr || own.objective->is_step_time()))
+            own.guide = shipped_guide(own.problem);
+        return make(own, values);
+    };
+}
+
+}  // namespace
 
 std::span<const AlgorithmInfo> algorithms() {
     static const std::vector<AlgorithmInfo> list = [] {
         std::vector<AlgorithmInfo> all{
             auto_algorithm(),
+            instant_algorithm(),
             single_device_algorithm(),
             random_algorithm(),
             expert_algorithm(),
@@ -44,6 +62,7 @@ std::span<const AlgorithmInfo> algorithms() {
             post_algorithm(),
         };
         for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
+        for (AlgorithmInfo& info : std::span(all).first(2)) info.make = guided(std::move(info.make));
         for (AlgorithmInfo& info : all) info.make = obeying_rules(std::move(info.make));
         return with_texts(std::move(all));
     }();

@@ -21,7 +21,7 @@ struct AlgorithmColor {
     std::string_view id;
     QRgb color;
 };
-// The first ten, which are often run together, are as far from each other as can be in the sight of
+// The first eleven, which are often run together, are as far from each other as can be in the sight of
 // trichromats, protanopes and deuteranopes (Machado, Oliveira and Fernandes, 2009).
 constexpr AlgorithmColor kAlgorithms[] = {
     {"auto", 0xff0022ee},
@@ -34,6 +34,7 @@ constexpr AlgorithmColor kAlgorithms[] = {
     {"placeto", 0xffcc88cc},
     {"hill-climbing", 0xff884444},
     {"heft", 0xff0044aa},
+    {"instant", 0xff662244},
     {"random", 0xffaaaa66},
     {"particle-swarm", 0xffaa0066},
     {"ppo", 0xffee0066},
@@ -49,6 +50,7 @@ constexpr AlgorithmColor kAlgorithms[] = {
     {"single-device", 0xff664422},
     {"spotlight", 0xffaa66cc},
     {"gdp", 0xff4444ee},
+    {"list-policy", 0xff2222aa},
     {"m-topo", 0xff668844},
     {"milp", 0xffaa44cc},
     {"load-annealing", 0xff22aacc},

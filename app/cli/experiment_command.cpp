@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::string_view kMeasured = "measured";
 
-std::array<const Experiment*, 3> experiments() {
-    return {&e3(), &post_experiment(), &placeto_experiment()};
+std::array<const Experiment*, 4> experiments() {
+    return {&e3(), &post_experiment(), &placeto_experiment(), &policy_experiment()};
 }
 
 std::array<const LearningExperiment*, 4> learning_experiments() {

@@ -6,18 +6,22 @@
 #include <charconv>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/outcome_report.hpp"
 #include "app/cli/search_arguments.hpp"
+#include "core/algorithms.hpp"
 #include "core/base/random.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/state/policy_file.hpp"
+#include "core/io/state/shipped_policy.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
+#include "core/search/search.hpp"
 
 namespace placewright {
 namespace {
@@ -68,6 +72,20 @@ Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArgumen
         graph.choices.on_one_device(graph.choices.fastest_first().front()) == job.single_device;
     return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)],
             candidates.size(), predict_s, begins_alone};
+}
+
+/// What the shipped policy makes of the job: the algorithm "instant".
+Predicted instant_placement(Job& job, const PredictArguments& arguments) {
+    const auto begin = std::chrono::steady_clock::now();
+    OptionValues options;
+    if (arguments.episodes > 0) options["draws"] = static_cast<std::int64_t>(1 + arguments.episodes);
+    const auto optimizer = find_algorithm("instant")->make(
+        {job.problem, arguments.seed, {}, {}, job.objective, job.simulation}, options);
+    const auto evaluator = evaluator_of(job, arguments.threads);
+    const SearchProgress progress =
+        run_search(*optimizer, *evaluator, {.evaluations = Budget::kUnlimited}).progress;
+    const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return {*progress.best_placement, progress.best, progress.evaluations, predict_s, false};
 }
 
 Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted,
@@ -123,8 +141,10 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
 }  // namespace
 
 void PredictArguments::add_to(CLI::App& command) {
-    command.add_option("POLICY", policy, "Policy file written by train")->required()->check(usage::path());
+    command.add_option("POLICY", policy, "Policy file written by train [the policy that ships]")
+        ->check(usage::path());
     job.add_to(command, objectives());
+    command.get_option("GRAPH")->required(false);
     group_ = command.get_option("--group");
     groups_ = command.get_option("--groups");
     merge_below_ = command.get_option("--merge-below");
@@ -168,15 +188,36 @@ JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
 }
 
 int predict(const PredictArguments& given) {
-    if (!given.out.empty()) expect_writable(given.out);
-    std::vector<std::string> inputs = given.job.inputs();
-    inputs.push_back(given.policy);
-    keep_apart(std::array{OutputFile{"--out", given.out}}, inputs);
-    const PolicyFile policy = read_policy(given.policy);
     PredictArguments arguments = given;
-    arguments.job = given.job_for(policy.record);
+    // A single file is the network.
+    if (arguments.job.network.empty()) arguments.job.network = std::exchange(arguments.policy, {});
+    if (arguments.job.network.empty()) throw CLI::RequiredError("GRAPH");
+    const bool shipped = arguments.policy.empty();
+    if (shipped && arguments.best)
+        throw UsageError(
+            "--best: needs a policy file; the policy that ships keeps its best placement anyway");
+    if (!arguments.out.empty()) expect_writable(arguments.out);
+    std::vector<std::string> inputs = arguments.job.inputs();
+    if (!shipped) inputs.push_back(arguments.policy);
+    keep_apart(std::array{OutputFile{"--out", arguments.out}}, inputs);
+    if (shipped && shipped_policy() == nullptr)
+        throw InputError(shipped_policy_file().string(), "",
+                         "is not there: install the program again, or give a policy file");
+    const std::shared_ptr<const PolicyFile> read =
+        shipped ? shipped_policy() : std::make_shared<const PolicyFile>(read_policy(arguments.policy));
+    const PolicyFile& policy = *read;
+    if (!shipped) arguments.job = arguments.job_for(policy.record);
     Job job = arguments.job.load();
-    const Predicted predicted = prediction_of(policy, job, arguments);
+    if (shipped && !job.objective->is_step_time())
+        throw UsageError(
+            "--objective: the policy that ships places for the step time; use optimize, or train a "
+            "policy for this objective");
+    if (shipped && job.problem->groups > kMostGuidedGroups)
+        throw UsageError("predict: the network has " + std::to_string(job.problem->groups) +
+                         " groups of ops, more than the " + std::to_string(kMostGuidedGroups) +
+                         " that the policy places at once; merge them with --group merge --groups 2000");
+    const Predicted predicted =
+        shipped ? instant_placement(job, arguments) : prediction_of(policy, job, arguments);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
     warn_of_cpu(job, predicted.placement, outcome);
     const std::optional<Remedies> remedies =

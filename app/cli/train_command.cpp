@@ -32,6 +32,7 @@
 #include "core/job/learning_curve.hpp"
 #include "core/job/lessons.hpp"
 #include "core/learn/training_run.hpp"
+#include "core/search/search.hpp"
 
 namespace placewright {
 
@@ -68,9 +69,14 @@ public:
     std::vector<Lesson> take() { return std::move(lessons_); }
 
 private:
-    /// Calls `load` with the arguments of the network on each machine.
+    /// Calls `load` with the arguments of the network on each of its machines.
     void add(const std::string& network, const auto& load) {
-        for (const std::string& machine : machines_in(arguments_.job.machine)) {
+        const std::vector<std::string> machines = machines_in(arguments_.job.machine);
+        const std::size_t each = arguments_.machines_each > 0
+                                     ? std::min<std::size_t>(arguments_.machines_each, machines.size())
+                                     : machines.size();
+        for (std::size_t i = 0; i < each; ++i) {
+            const std::string& machine = machines[next_machine_++ % machines.size()];
             JobArguments one = arguments_.job;
             one.network = network;
             one.machine = machine;
@@ -93,7 +99,7 @@ private:
         if (!job.constraints.empty())
             throw UsageError("--constraints: the networks of a family have no ops of the same names");
         GroupingArguments& grouping = job.grouping;
-        if (arguments_.group_->count() == 0) {
+        if (arguments_.group_->count() == 0 && family.groups > 0) {
             grouping.group = "merge";
             if (grouping.groups == 0 && grouping.merge_below_bytes == 0) grouping.groups = family.groups;
         }
@@ -117,6 +123,7 @@ private:
 
     const TrainArguments& arguments_;
     std::vector<Lesson> lessons_;
+    std::size_t next_machine_ = 0;
     std::vector<JobArguments> each_;  ///< arguments of each lesson, with its network and machine
 };
 
@@ -180,6 +187,7 @@ TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
         throw UsageError(std::string("train: ") + error.what());
     }
     TrainingRecord& record = curriculum.record;
+    if (arguments.teacher > 0) record.conditions.emplace_back("teacher", std::to_string(arguments.teacher));
     record.planned_updates = arguments.updates > 0 ? arguments.updates : curriculum.design.training.updates;
     for (std::size_t i = 0; i < curriculum.training.size(); ++i)
         training.evaluators.push_back(evaluator_of(curriculum.training[i].job, arguments.threads));
@@ -297,6 +305,34 @@ void print_training(const TrainingTask& training, const Ending& ending) {
     std::cout << table("llrrrr", rows);
 }
 
+/// Searches for the placements that imitation shows, of each lesson without one, with the seed of the
+/// training; each rank searches for a part of them. Returns false if it was stopped.
+bool teach(TrainingTask& training, const TrainArguments& arguments, const std::stop_token& stop = {}) {
+    Trainer& trainer = *training.trainer;
+    if (arguments.teacher == 0 || trainer.state().updates > 0) return true;
+    const std::size_t ranks = trainer.peers() != nullptr ? trainer.peers()->size() : 1,
+                      rank = trainer.peers() != nullptr ? trainer.peers()->rank() : 0;
+    const ProgressLine line("");
+    const std::vector<Lesson>& lessons = training.curriculum.training;
+    std::vector<Trainer::KnownPlacement> known;
+    for (std::size_t i = rank; i < lessons.size(); i += ranks) {
+        if (rank == 0)
+            line.show("searching for what to imitate: network " + std::to_string(i + 1) + " of " +
+                      std::to_string(lessons.size()));
+        const Job& job = lessons[i].job;
+        // Not guided by the shipped policy: what is learned should not depend on it.
+        const std::unique_ptr<Optimizer> teacher = find_algorithm("auto")->make(
+            {job.problem, arguments.seed, {}, arguments.teacher, job.objective, job.simulation},
+            {{"policy", false}});
+        const SearchResult result =
+            run_search(*teacher, *training.evaluators[i], {.evaluations = arguments.teacher}, stop);
+        if (result.end == SearchEnd::cancelled) return false;
+        known.push_back({i, {*result.progress.best_placement, result.progress.best}});
+    }
+    trainer.show(std::move(known));
+    return true;
+}
+
 /// Work of the MPI ranks other than rank 0, which reports all errors and ends the training.
 int train_along(const TrainArguments& arguments) {
     const ServingGuard guard;
@@ -305,6 +341,7 @@ int train_along(const TrainArguments& arguments) {
         TrainingTask training = prepare(arguments, &ranks);
         ranks.require_same(to_text(training.curriculum.record) +
                            std::to_string(training.trainer->state().updates));
+        teach(training, arguments);
         run_training(*training.trainer, training.evaluators, training.budget);
     } catch (const TrainingEnded&) {
         // Rank 0 ended the training.
@@ -356,7 +393,8 @@ Ended train(TrainingTask& training, const TrainArguments& arguments, TrainingRan
                                 std::to_string(trainer.state().updates));
         if (arguments.out.empty())
             std::cerr << "placewright-cli: the policy will not be saved; use --out FILE to save it\n";
-        ended.ending.cancelled = !run_training(trainer, training.evaluators, training.budget, stop, report);
+        ended.ending.cancelled = !teach(training, arguments, stop) ||
+                                 !run_training(trainer, training.evaluators, training.budget, stop, report);
     } catch (const TrainingEnded&) {
         ended.ending.cancelled = true;
     } catch (const RankError& error) {
@@ -486,6 +524,15 @@ void TrainArguments::add_to(CLI::App& command) {
     command.add_option("--checkpoint-every", checkpoint_every_s, "Seconds between checkpoints")
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S")
+        ->capture_default_str();
+    command.add_option("--machines-each", machines_each, "Machines for each network, in turn; 0: all")
+        ->check(usage::whole_number(0, 10'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        .add_option("--teacher", teacher, "Evaluations of a search of each network for imitation; 0: none")
+        ->check(usage::whole_number(0, 1'000'000'000))
+        ->type_name("N")
         ->capture_default_str();
     command.add_flag("--resume", resume, "Resume or extend the training in --out, if the file exists");
     command.add_option("--curve", curve, "Write the learning curve as CSV")

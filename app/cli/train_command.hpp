@@ -28,6 +28,8 @@ struct TrainArguments {
     double checkpoint_every_s = 60;
     bool resume = false;
     std::string curve;
+    std::uint64_t teacher = 0;        ///< evaluations of each network's search; 0: none
+    std::uint32_t machines_each = 0;  ///< machines for each network; 0: all
 
     void add_to(CLI::App& command);
 

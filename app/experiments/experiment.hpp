@@ -106,4 +106,7 @@ const Experiment& post_experiment();
 /// on three networks with 2 and 4 K80s.
 const Experiment& placeto_experiment();
 
+/// The policy that ships, on the shipped networks and four machines.
+const Experiment& policy_experiment();
+
 }  // namespace placewright

@@ -79,8 +79,8 @@ private:
 }  // namespace
 
 std::span<const PolicyInfo> policies() {
-    static const std::array list{placeto_policy(), colocrl_policy(), hierarchical_policy(),
-                                 spotlight_policy(), gdp_policy()};
+    static const std::array list{placeto_policy(),   colocrl_policy(), hierarchical_policy(),
+                                 spotlight_policy(), gdp_policy(),     list_policy()};
     return list;
 }
 

@@ -69,5 +69,6 @@ PolicyInfo colocrl_policy();
 PolicyInfo hierarchical_policy();
 PolicyInfo spotlight_policy();
 PolicyInfo gdp_policy();
+PolicyInfo list_policy();
 
 }  // namespace placewright

@@ -99,6 +99,24 @@ public:
     /// Adds the gradient to `gradient`, which has the size of the weights.
     virtual GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const = 0;
 
+    /// Returns whether a rollout decides on the groups of its order alone, and the others stay where it
+    /// starts. Of other policies the order holds all groups that have a choice.
+    virtual bool completes() const { return improves(); }
+
+    /// Returns the rollout that ends in `placement` and decides on the groups of `order`, except those on a
+    /// device that no group may move to.
+    virtual Rollout leading_to(const PolicyGraph& graph, const Placement& placement,
+                               std::span<const GroupId> order) const {
+        Rollout rollout{placement, {}, {}, {}};
+        for (const GroupId group : order) {
+            const std::uint16_t device = graph.index_of(placement[group]);
+            if (device == graph.devices) continue;
+            rollout.nodes.push_back(group);
+            rollout.devices.push_back(device);
+        }
+        return rollout;
+    }
+
     /// Preferred number of rollouts of a graph per call of add_gradient.
     virtual std::uint32_t batch_size() const { return 1; }
 

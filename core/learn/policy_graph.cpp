@@ -255,15 +255,17 @@ void set_links(PolicyGraph& graph, double way_s) {
 
 }  // namespace
 
-PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu)
+PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu, bool reaches)
     : choices(std::move(shared), allow_cpu),
       nodes(choices.problem().groups),
       devices(static_cast<std::uint32_t>(choices.devices().size())) {
     set_neighbours(*this);
     order = topological(*this);
-    ancestors = reachable(order, [&](GroupId node) { return parents(node); });
-    const std::vector<GroupId> backwards(order.rbegin(), order.rend());
-    descendants = reachable(backwards, [&](GroupId node) { return children(node); });
+    if (reaches) {
+        ancestors = reachable(order, [&](GroupId node) { return parents(node); });
+        const std::vector<GroupId> backwards(order.rbegin(), order.rend());
+        descendants = reachable(backwards, [&](GroupId node) { return children(node); });
+    }
 
     const NodeSizes sizes = set_kinds(*this);
     time = shares(sizes.times_s);
@@ -274,6 +276,24 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu)
     for (const double time_s : sizes.times_on_s) duration_on.push_back(static_cast<float>(time_s / way_s));
     set_devices(*this, sizes);
     set_links(*this, way_s);
+}
+
+std::vector<GroupId> nearest_groups(const PolicyGraph& graph, GroupId group, std::size_t count) {
+    std::vector<std::uint8_t> met(graph.nodes);
+    std::vector<GroupId> queue{group}, nearest;
+    met[group] = 1;
+    for (std::size_t next = 0; next < queue.size() && nearest.size() < count; ++next) {
+        const GroupId here = queue[next];
+        if (graph.choices.of(here).size() > 1) nearest.push_back(here);
+        for (const auto others : {graph.parents(here), graph.children(here)}) {
+            for (const GroupId other : others) {
+                if (met[other] != 0) continue;
+                met[other] = 1;
+                queue.push_back(other);
+            }
+        }
+    }
+    return nearest;
 }
 
 }  // namespace placewright

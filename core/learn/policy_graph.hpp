@@ -40,8 +40,9 @@ private:
 /// Neighbours are groups that exchange a tensor in the network as it was read: gradients flow back along the
 /// same edges.
 struct PolicyGraph {
-    /// O(ops + groups * (groups + edges) / 64).
-    PolicyGraph(std::shared_ptr<const Problem> problem, bool allow_cpu);
+    /// `reaches`: whether to find ancestors and descendants, which takes O(groups * (groups + edges) / 64);
+    /// all else takes O(ops).
+    PolicyGraph(std::shared_ptr<const Problem> problem, bool allow_cpu, bool reaches = true);
 
     DeviceChoices choices;
     std::uint32_t nodes = 0;  ///< number of groups
@@ -57,8 +58,9 @@ struct PolicyGraph {
     std::vector<std::uint32_t> child_begin;   ///< [nodes + 1]
     std::vector<GroupId> child;               ///< distinct, ascending
     std::vector<double> child_bytes;          ///< [edge]: bytes of the tensors along it
-    std::vector<NodeSet> ancestors;           ///< [node]: nodes from which it can be reached, without itself
-    std::vector<NodeSet> descendants;         ///< [node]: nodes that can be reached from it, without itself
+    std::vector<NodeSet> ancestors;  ///< [node]: nodes from which it can be reached, without itself; or empty
+    std::vector<NodeSet>
+        descendants;  ///< [node]: nodes that can be reached from it, without itself; or empty
 
     // As shares of the largest value in the graph, in [0, 1].
     std::vector<float> time;    ///< [node]: time of all ops of the group, mean over the devices
@@ -108,5 +110,9 @@ struct PolicyGraph {
                                           all.begin());
     }
 };
+
+/// Returns the group and those groups with a choice that are nearest to it along the edges, `count` in all or
+/// as many as can be reached; in the order of their distance.
+std::vector<GroupId> nearest_groups(const PolicyGraph& graph, GroupId group, std::size_t count);
 
 }  // namespace placewright

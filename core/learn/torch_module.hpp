@@ -11,12 +11,16 @@
 
 namespace placewright {
 
+struct ListNetwork;
 struct SequenceNetwork;
 struct HierarchicalNetwork;
 struct GdpNetwork;
 
 /// Functions of the library; all of them may be called by any number of threads.
 struct TorchModule {
+    GradientSummary (*list_gradient)(const ListNetwork& network,
+                                     const std::vector<PolicyParameter>& parameters, const GradientTask& task,
+                                     std::span<float> gradient);
     /// Policies that decide on the whole placement. They throw std::invalid_argument for graphs with another
     /// number of devices or op kinds.
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);

@@ -140,9 +140,53 @@ Placement Trainer::start(std::size_t graph, Random& random) const {
     return choices.on_one_device(choices.fastest_first().front());
 }
 
+void Trainer::show(std::vector<KnownPlacement> known) {
+    if (peers_ != nullptr) {
+        Writer writer;
+        for (const KnownPlacement& each : known) {
+            writer.put(each.graph);
+            writer.put(each.best.placement);
+            writer.put(each.best.score);
+        }
+        known.clear();
+        for (const auto& bytes : peers_->exchange(writer.take())) {
+            BytesReader reader(bytes);
+            while (!reader.done()) {
+                KnownPlacement& each = known.emplace_back();
+                each.graph = reader.get<std::size_t>();
+                each.best.placement = reader.get_all<DeviceId>();
+                each.best.score = reader.get<Score>();
+            }
+        }
+    }
+    for (KnownPlacement& each : known) {
+        BestPlacement& best = state_.best.at(each.graph);
+        if (best.placement.empty() || each.best.score.penalised_s < best.score.penalised_s)
+            best = std::move(each.best);
+    }
+}
+
+/// Returns all groups, or of a policy that completes placements a part of them: a run of any length in
+/// topological order, or the groups that are nearest to one.
+std::vector<GroupId> Trainer::part_of(std::size_t graph, bool part, Random& random) const {
+    const PolicyGraph& all = *graphs_[graph].graph;
+    std::vector<GroupId> order = decision_order(all, 1);
+    if (order.empty() || !policy_->completes() || !part) return order;
+    const double scale = std::log(static_cast<double>(order.size()) + 1);
+    const auto length = std::clamp(static_cast<std::size_t>(std::exp(random.uniform() * scale)),
+                                   std::size_t{1}, order.size());
+    if (random.chance(0.5)) {
+        const std::size_t begin = random.index(order.size() - length + 1);
+        return {order.begin() + static_cast<std::ptrdiff_t>(begin),
+                order.begin() + static_cast<std::ptrdiff_t>(begin + length)};
+    }
+    return nearest_groups(all, random.pick(std::span<const GroupId>(order)), length);
+}
+
 Episode Trainer::draw(std::uint32_t worker) const {
     // Goes through all graphs in turn, in a new order each time.
-    const std::uint64_t number = state_.updates * options_.workers + worker;
+    const std::uint64_t number =
+        (state_.updates * options_.workers + worker) / std::max(options_.graph_episodes, std::uint32_t{1});
     std::vector<std::size_t> turns(graphs_.size());
     std::iota(turns.begin(), turns.end(), std::size_t{0});
     Random turn = stream(seed_, number / graphs_.size(), ~std::uint64_t{0} - 1);
@@ -151,10 +195,29 @@ Episode Trainer::draw(std::uint32_t worker) const {
     Episode episode{
         .worker = worker, .graph = turns[number % graphs_.size()], .rollout = {}, .placements = {}};
     const PolicyGraph& graph = *graphs_[episode.graph].graph;
+    // The same for all workers with this graph, whose episodes are compared.
+    Random common = stream(seed_, number, ~std::uint64_t{0} - 2);
     Random random = stream(seed_, state_.updates, worker);
-    const Placement first = start(episode.graph, random);
-    const std::vector<GroupId> order =
+    if (!policy_->improves() && random.chance(schedule(options_.imitation, options_.final_imitation))) {
+        const std::size_t shown = random.index(graphs_.size());
+        if (const Placement& best = state_.best[shown].placement; !best.empty()) {
+            episode.graph = shown;
+            episode.rollout =
+                policy_->leading_to(*graphs_[shown].graph, best, part_of(shown, random.chance(0.5), random));
+            return episode;
+        }
+    }
+    Placement first = start(episode.graph, random);
+    std::vector<GroupId> order =
         decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
+    if (policy_->completes() && !policy_->improves() && common.chance(options_.part_episodes)) {
+        const Placement& best = state_.best[episode.graph].placement;
+        first =
+            best.empty() || common.chance(0.5)
+                ? last_placement(graph, policy_->roll_out(graph, state_.weights, first, order, common, false))
+                : best;
+        order = part_of(episode.graph, true, common);
+    }
     episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
     if (policy_->improves() && options_.reward != "terminal") {
         const std::vector<Placement> along = placements_along(graph, episode.rollout);
@@ -207,6 +270,7 @@ std::uint64_t Trainer::evaluations_per_update() const {
 /// last were scored: all decisions between two of them have the same reward, which comes with the last of
 /// them.
 std::vector<double> Trainer::returns(std::span<const double> costs, std::size_t decisions) const {
+    if (costs.empty()) return {};
     if (costs.size() == 1) return {-costs.front()};
     std::vector<double> values(decisions);
     double later = 0, least = costs.back();
@@ -261,6 +325,7 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     // The newest episodes count towards the baseline.
     if (options_.baseline == "steps") {
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            if (values[i].empty()) continue;
             auto& kept = state_.returns[outcomes[i].graph];
             kept.push_back(values[i]);
         }
@@ -278,6 +343,7 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
         }
     } else if (options_.baseline == "moving-average") {
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            if (values[i].empty()) continue;
             TrainingState::Average& average = state_.averages[outcomes[i].graph];
             const double mean = std::accumulate(values[i].begin(), values[i].end(), 0.0) /
                                 static_cast<double>(values[i].size());
@@ -290,12 +356,15 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
             for (double& value : values[i]) value -= state_.averages[outcomes[i].graph].value;
         }
     } else {
-        double sum = 0, count = 0;
-        for (const auto& episode : values) {
-            for (const double value : episode) sum += value, ++count;
+        // "batch": over all graphs; "graph": over the episodes of the same one.
+        const bool together = options_.baseline == "batch";
+        std::vector<double> sums(graphs_.size()), counts(graphs_.size());
+        const auto at = [&](std::size_t i) { return together ? 0 : outcomes[i].graph; };
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            for (const double value : values[i]) sums[at(i)] += value, ++counts[at(i)];
         }
-        for (auto& episode : values) {
-            for (double& value : episode) value -= sum / count;
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            for (double& value : values[i]) value -= sums[at(i)] / counts[at(i)];
         }
     }
 
@@ -303,7 +372,7 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
         // Standardises per graph: placements that do not fit the memory deviate far more than others and
         // would drown them. Graphs with few decisions, such as a single decision on a whole placement, have
         // too few values for their own deviation, which would leave nothing but signs.
-        constexpr double kEnough = 16;
+        const double enough = options_.baseline == "graph" ? 4 : 16;
         std::vector<double> squares(graphs_.size()), counts(graphs_.size());
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             for (const double value : values[i]) squares[outcomes[i].graph] += value * value;
@@ -311,17 +380,20 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
         }
         double small_squares = 0, small_count = 0;
         for (std::size_t graph = 0; graph < graphs_.size(); ++graph) {
-            if (counts[graph] >= kEnough) continue;
+            if (counts[graph] >= enough) continue;
             small_squares += squares[graph];
             small_count += counts[graph];
         }
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             const std::size_t graph = outcomes[i].graph;
             const double square =
-                counts[graph] >= kEnough ? squares[graph] / counts[graph] : small_squares / small_count;
+                counts[graph] >= enough ? squares[graph] / counts[graph] : small_squares / small_count;
             const double deviation = std::sqrt(square);
             for (double& value : values[i]) value = deviation > 1e-12 ? value / deviation : 0;
         }
+    }
+    for (auto& episode : values) {
+        if (episode.empty()) episode = {1};  // shows a placement
     }
     return values;
 }
@@ -353,18 +425,20 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
             part.worker = episodes_[begin].worker;
             part.episodes = static_cast<std::uint32_t>(end - begin);
             part.gradient.resize(state_.weights.size());
-            // The decisions of all workers weigh the same whatever the length of an episode, which is equal
-            // for all episodes of the graph.
-            const std::size_t length = episodes_[begin].rollout.nodes.size();
-            const auto decisions = static_cast<double>(std::max<std::size_t>(length, 1));
+            // All episodes weigh the same, however many decisions they have.
             std::vector<Rollout> rollouts;
             std::vector<std::vector<double>> own;
+            std::size_t longest = 1;
             for (std::size_t j = begin; j < end; ++j) {
+                const std::size_t length = episodes_[j].rollout.nodes.size();
+                longest = std::max(longest, length);
                 rollouts.push_back(episodes_[j].rollout);
                 own.push_back(advantages[episodes_[j].worker]);
                 own.back().resize(length, own.back().empty() ? 0 : own.back().back());
-                for (double& advantage : own.back()) advantage /= decisions;
+                for (double& advantage : own.back())
+                    advantage /= static_cast<double>(std::max<std::size_t>(length, 1));
             }
+            const auto decisions = static_cast<double>(longest);
             const GradientTask task{*graphs_[episodes_[begin].graph].graph,
                                     state_.weights,
                                     before,
@@ -460,8 +534,10 @@ void Trainer::finish(std::span<const std::vector<Score>> scores) {
                                                                       : cost);
             if (scores[i][j].penalised_s < scores[i][best].penalised_s) best = j;
         }
-        outcome.last_cost = policy_cost(scores[i].back(), graphs_[episode.graph].reference_s);
-        outcome.best = {episode.placements[best], scores[i][best]};
+        if (!scores[i].empty()) {
+            outcome.last_cost = policy_cost(scores[i].back(), graphs_[episode.graph].reference_s);
+            outcome.best = {episode.placements[best], scores[i][best]};
+        }
         own.push_back(std::move(outcome));
     }
     const std::vector<Outcome> outcomes = gather(std::move(own));
@@ -481,17 +557,20 @@ void Trainer::finish(std::span<const std::vector<Score>> scores) {
 
 void Trainer::learn(std::span<const Outcome> outcomes) {
     TrainingPoint point;
-    const auto workers = static_cast<double>(outcomes.size());
+    const auto drawn = static_cast<double>(
+        std::ranges::count_if(outcomes, [](const Outcome& outcome) { return !outcome.costs.empty(); }));
     for (const Outcome& outcome : outcomes) {
+        if (outcome.costs.empty()) continue;
         state_.evaluations += outcome.costs.size();
-        point.cost += outcome.last_cost / workers;
+        point.cost += outcome.last_cost / drawn;
         BestPlacement& best = state_.best[outcome.graph];
         if (best.placement.empty() || outcome.best.score.penalised_s < best.score.penalised_s)
             best = outcome.best;
     }
     for (const Outcome& outcome : outcomes) {
+        if (outcome.costs.empty()) continue;
         const double beside = outcome.last_cost - point.cost;
-        point.cost_spread += beside * beside / workers;
+        point.cost_spread += beside * beside / drawn;
     }
     point.cost_spread = std::sqrt(point.cost_spread);
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
@@ -499,6 +578,8 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
             state_.best[i].placement.empty() ? 1 : policy_cost(state_.best[i].score, graphs_[i].reference_s);
         point.best_cost += cost / static_cast<double>(graphs_.size());
     }
+
+    if (drawn == 0) point.cost = state_.curve.empty() ? point.best_cost : state_.curve.back().cost;
 
     const std::vector<std::vector<double>> worth = advantages(outcomes);
     point.learning_rate = schedule(options_.learning_rate, options_.final_learning_rate);

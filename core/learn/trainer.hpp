@@ -31,11 +31,18 @@ struct TrainingOptions {
         1;  ///< improving, not terminal: number of decisions that are rewarded together
     std::string measure = "time";    ///< "time", "square-root", "logarithm"
     double discount = 1;             ///< improving: weight of a reward that comes one decision later
-    std::string baseline = "steps";  ///< "steps", "moving-average", "batch"
+    std::string baseline = "steps";  ///< "steps", "moving-average", "batch", "graph"
     std::uint32_t baseline_episodes =
         10;  ///< "steps": number of episodes of the same graph in the mean, the newest included
     double baseline_decay = 0.9;  ///< "moving-average": weight of the previous average
     bool standardize = true;      ///< divide advantages by their root mean square, graph by graph
+    /// Share of the episodes that show the best placement known of their graph, in place of drawing one:
+    /// imitation. Not for policies that improve placements.
+    double imitation = 0, final_imitation = 0;
+    /// Policies that complete placements: share of the other episodes that decide on a part of a placement,
+    /// the best one known or one that the policy drew.
+    double part_episodes = 0;
+    std::uint32_t graph_episodes = 1;  ///< number of workers that draw episodes of the same graph
     // Updates of the weights
     double learning_rate = 1e-3, final_learning_rate = 1e-4;
     double entropy_weight = 1e-2, final_entropy_weight = 1e-4;
@@ -63,8 +70,8 @@ struct Episode {
     std::uint32_t worker = 0;
     std::size_t graph = 0;  ///< index among the graphs
     Rollout rollout;
-    std::vector<Placement>
-        placements;  ///< to be scored: all placements that rewards depend on, in the order of the decisions
+    std::vector<Placement> placements;  ///< to be scored: all placements that rewards depend on, in the order
+                                        ///< of the decisions; none if it shows a known placement
 };
 
 struct BestPlacement {
@@ -131,6 +138,14 @@ public:
     /// PlacementError if these graphs do not allow its best placements.
     void restore(TrainingState state);
 
+    /// Makes placements, those of all peers, the best known of their graphs where they are better; for
+    /// imitation. Called by all peers or by none.
+    struct KnownPlacement {
+        std::size_t graph = 0;
+        BestPlacement best;
+    };
+    void show(std::vector<KnownPlacement> known);
+
     /// From now on the schedules follow the share of the time that is used, from 0 to 1, in place of planned
     /// updates.
     void set_share(double share) { share_ = share; }
@@ -154,12 +169,14 @@ private:
     struct Outcome {
         std::uint32_t worker = 0;
         std::size_t graph = 0;
-        std::vector<double> costs;  ///< of its placements, in the chosen measure
-        double last_cost = 0;       ///< of the last placement, without the measure
+        std::vector<double>
+            costs;             ///< of its placements, in the chosen measure; none if it shows a known one
+        double last_cost = 0;  ///< of the last placement, without the measure
         BestPlacement best;
     };
 
     Placement start(std::size_t graph, Random& random) const;
+    std::vector<GroupId> part_of(std::size_t graph, bool part, Random& random) const;
     Episode draw(std::uint32_t worker) const;
     std::vector<double> returns(std::span<const double> costs, std::size_t decisions) const;
     std::vector<std::vector<double>> advantages(std::span<const Outcome> outcomes);

@@ -36,9 +36,12 @@ void add_training(OptionSchema<Options>& schema) {
         .add("measure", &Options::measure, {"time", "square-root", "logarithm"},
              "Cost that is reduced. time: step time as a share of that on one device; square-root: its "
              "square root; logarithm: logarithm of 1 plus it.")
-        .add("baseline", &Options::baseline, {"steps", "moving-average", "batch"},
+        .add("baseline", &Options::baseline, {"steps", "moving-average", "batch", "graph"},
              "Baseline of the returns. steps: mean of the last episodes at the same decision; "
-             "moving-average: moving average over episodes; batch: mean of the update.")
+             "moving-average: moving average over episodes; batch: mean of the update; graph: mean of the "
+             "update's episodes of the same graph.")
+        .add("graph_episodes", &Options::graph_episodes, 1, 1024,
+             "Number of workers that draw episodes of the same graph.")
         .add("baseline_episodes", &Options::baseline_episodes, 1, 1e6,
              "steps: number of episodes of a graph in the mean.")
         .add("baseline_decay", &Options::baseline_decay, 0, 1,

@@ -23,6 +23,8 @@
 
 namespace placewright {
 
+class SearchGuide;
+
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
@@ -81,6 +83,8 @@ struct SearchContext {
     /// Objective behind the scores, for algorithms that have a model of it; null: step time.
     const Objective* objective = nullptr;
     SimulationOptions simulation = {};
+    /// Steers the algorithms that can be steered; may be null.
+    std::shared_ptr<SearchGuide> guide = {};
 };
 
 /// Description and factory of an algorithm.

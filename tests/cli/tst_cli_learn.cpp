@@ -22,6 +22,8 @@ private Q_SLOTS:
     void predict();
     void predictAsTrained();
     void predictOtherSizes();
+    void predictShipped();
+    void trainByImitation();
 };
 
 void TestCliLearn::families() {
@@ -390,6 +392,79 @@ void TestCliLearn::predictOtherSizes() {
                  "for a fixed number of devices: 2, not 4; train a policy with devices=features, which "
                  "supports any number\n"),
              result.err);
+}
+
+/// Without a file the policy that ships places the network: at least as fast as simple rules do.
+void TestCliLearn::predictShipped() {
+    const QStringList job{"inception_v3", "--machine", "4x-v100-nvlink"};
+    const QString placement = path("shipped.json");
+    const QJsonObject predicted = object_of(QStringList{"predict"} + job + QStringList{"--out", placement});
+    QVERIFY(predicted["updates"].toInt() > 1000);
+    QVERIFY(predicted["evaluations"].toInt() > 500);
+    QVERIFY(predicted["best"].toObject()["fits"].toBool());
+    const double step_s = predicted["best"].toObject()["step_time_s"].toDouble();
+    for (const char* rule : {"heft", "m-etf", "expert", "scotch"})
+        QVERIFY(step_s <= object_of(QStringList{"optimize", "--algorithm", rule} + job)["best"]
+                              .toObject()["step_time_s"]
+                              .toDouble());
+    QVERIFY(step_s < 0.75 * predicted["one_device_s"].toDouble());
+    QCOMPARE(object_of(QStringList{"simulate"} + job + QStringList{"--placement", placement})["step_time_s"]
+                 .toDouble(),
+             step_s);
+    QCOMPARE(object_of(QStringList{"predict", "--threads", "2"} + job)["placement"], predicted["placement"]);
+
+    const auto complaint = [&](const QStringList& arguments, int status) {
+        const Result result = run(QStringList{"predict"} + arguments);
+        return result.status == status ? result.err : QByteArray::number(result.status) + ": " + result.err;
+    };
+    QVERIFY(complaint({"--machine", "4x-v100-nvlink"}, 2).contains("GRAPH is required"));
+    QVERIFY(complaint(job + QStringList{"--best"}, 2).contains("--best: needs a policy file"));
+    QVERIFY(complaint(job + QStringList{"--objective", "max-load"}, 2)
+                .contains("the policy that ships places for the step time"));
+
+    // What does not fit one device, and not all GPUs together, is placed where it fits.
+    const QJsonObject tight = object_of({"predict", path("layer.json"), "--machine", path("pair.json")});
+    QVERIFY(tight["best"].toObject()["fits"].toBool());
+}
+
+/// Imitation of searches, on some of the machines for each network.
+void TestCliLearn::trainByImitation() {
+    const QStringList arguments{"train",
+                                "--policy",
+                                "list-policy",
+                                "--family",
+                                "general",
+                                "--count",
+                                "4",
+                                "--machine",
+                                "2x-v100-pcie,4x-v100-nvlink,8x-a100-nvlink",
+                                "--machines-each",
+                                "1",
+                                "--teacher",
+                                "60",
+                                "--set",
+                                "workers=4",
+                                "--set",
+                                "imitation=1",
+                                "--set",
+                                "final_imitation=1"};
+    const QString policy = path("imitation.safetensors"), again = path("imitation-again.safetensors");
+    const QJsonObject trained = object_of(arguments + QStringList{"--updates", "4", "--out", policy});
+    QCOMPARE(trained["evaluations"].toInt(), 0);  // all episodes show what the searches found
+    const QJsonArray graphs = trained["graphs"].toArray();
+    QCOMPARE(graphs.size(), qsizetype{2});  // half of the family
+    QCOMPARE(graphs[0].toObject()["machine"].toString(), "2x V100, PCIe 3");
+    QCOMPARE(graphs[1].toObject()["machine"].toString(), "4x V100, NVLink");
+    for (const auto& graph : graphs)
+        QVERIFY(graph.toObject()["best"].toObject()["objective_s"].toDouble() <=
+                graph.toObject()["one_device"].toObject()["objective_s"].toDouble());
+
+    // A training that goes on shows the placements that it has searched for.
+    QCOMPARE(run(arguments + QStringList{"--updates", "2", "--out", again}).status, 0);
+    QCOMPARE(run(arguments + QStringList{"--updates", "4", "--out", again, "--resume"}).status, 0);
+    QFile one(policy), other(again);
+    QVERIFY(one.open(QFile::ReadOnly) && other.open(QFile::ReadOnly));
+    QVERIFY(one.size() == other.size());
 }
 
 QTEST_GUILESS_MAIN(TestCliLearn)

@@ -146,6 +146,7 @@ private Q_SLOTS:
             }
         }
         QCOMPARE(ids, (std::vector<std::string>{"auto",
+                                                "instant",
                                                 "single-device",
                                                 "random",
                                                 "sequential-fill",
@@ -174,6 +175,7 @@ private Q_SLOTS:
                                                 "colocrl",
                                                 "hierarchical",
                                                 "spotlight",
+                                                "list-policy",
                                                 "gdp",
                                                 "linear-search",
                                                 "ideals-dp",

@@ -123,8 +123,9 @@ private Q_SLOTS:
     }
 
     void algorithmsThatAreRunTogetherAreApart() {
-        const std::vector<const char*> often{"auto", "genetic", "map-elites", "simulated-annealing", "tabu",
-                                             "mcmc", "post",    "placeto",    "hill-climbing",       "heft"};
+        const std::vector<const char*> often{"auto",          "genetic", "map-elites", "simulated-annealing",
+                                             "tabu",          "mcmc",    "post",       "placeto",
+                                             "hill-climbing", "heft",    "instant"};
         for (std::size_t a = 0; a < often.size(); ++a) {
             for (std::size_t b = 0; b < a; ++b) {
                 const auto one = seen(algorithmColor(often[a])), other = seen(algorithmColor(often[b]));

@@ -37,6 +37,7 @@ AlgorithmInfo describe(std::string id, std::string title, std::string help,
 
 /// A portfolio of the other algorithms.
 AlgorithmInfo auto_algorithm();
+AlgorithmInfo instant_algorithm();
 /// Each device alone, fastest first.
 AlgorithmInfo single_device_algorithm();
 /// Every group on a random device.

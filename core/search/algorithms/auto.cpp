@@ -11,6 +11,7 @@
 #include "core/cost/placement_key.hpp"
 #include "core/graph/blocks.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/guide.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 #include "core/search/parts/proposals.hpp"
@@ -27,6 +28,7 @@ struct AutoOptions {
     double least_share = 0.1;
     double credit_memory = 0.8;
     std::string cpus = "if-needed";
+    bool policy = true;
 };
 
 const OptionSchema<AutoOptions>& auto_schema() {
@@ -54,7 +56,10 @@ const OptionSchema<AutoOptions>& auto_schema() {
                  "Share of a search's credit for earlier improvements that remains after each turn.")
             .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
                  "Let ops move to CPUs. if-needed: only if no placement without CPUs fits the memory, and "
-                 "always for max load and block latency.");
+                 "always for max load and block latency.")
+            .add(
+                "policy", &Options::policy,
+                "Start from placements of the policy that ships with the program, and let it propose moves.");
     return schema;
 }
 
@@ -79,6 +84,8 @@ constexpr std::int64_t kShortestCooling = 100;
 /// Share of the evaluations for load annealing, which follows the objective's formula; each of its
 /// evaluations stands for many moves.
 constexpr double kLoadAnnealingShare = 0.8;
+/// Placements of a guide to start from.
+constexpr std::size_t kGuidedStarts = 8;
 /// Batches of only scored placements after which a search loses its turn.
 constexpr std::size_t kMostRepeats = 256;
 constexpr std::size_t kMostFruitlessTurns = 32;
@@ -231,7 +238,13 @@ private:
                                     std::vector<Placement> seeds = {}) const {
         values["allow_cpu"] = cpus_;
         return info.make(
-            {context_.problem, seed, std::move(seeds), {}, context_.objective, context_.simulation}, values);
+            {context_.problem, seed, std::move(seeds), {}, context_.objective, context_.simulation, guide()},
+            values);
+    }
+
+    /// The guide knows no CPUs.
+    std::shared_ptr<SearchGuide> guide() const {
+        return options_.policy && !cpus_ ? context_.guide : nullptr;
     }
 
     bool by_formula() const { return context_.objective != nullptr && !context_.objective->is_step_time(); }
@@ -294,6 +307,12 @@ private:
         if (has_blocks(*context_.problem->graph)) {
             for (const AlgorithmInfo& info : {memory_proportional_algorithm(), sequential_fill_algorithm()})
                 add(info);
+        }
+        if (guide() != nullptr && !by_formula()) {
+            builders_.push_back([this] {
+                Random random(context_.seed);
+                return propose_in_turn(guide()->starts(kGuidedStarts, random));
+            });
         }
         std::vector<Placement> first = seeds_;
         std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));

@@ -161,8 +161,9 @@ std::vector<double> device_numbers(const DeviceChoices& choices, std::span<const
     return numbers;
 }
 
-Neighbourhood::Neighbourhood(const DeviceChoices& choices, double block_moves)
-    : choices_(choices), block_moves_(block_moves) {
+Neighbourhood::Neighbourhood(const DeviceChoices& choices, double block_moves,
+                             std::shared_ptr<SearchGuide> guide)
+    : choices_(choices), block_moves_(block_moves), guide_(std::move(guide)) {
     if (block_moves == 0) return;
     const Problem& problem = choices.problem();
     const auto fixed = [&](GroupId group) { return choices.of(group).size() < 2; };
@@ -217,6 +218,8 @@ bool Neighbourhood::move(MoveKind kind, std::span<DeviceId> placement, Random& r
             const std::vector<GroupId>& piece = pieces_[random.index(pieces_.size())];
             return put(piece, choices_.random_device(random.pick(std::span(piece)), random), placement);
         }
+        case MoveKind::guided:
+            return guide_ != nullptr && guide_->move(placement, random);
         case MoveKind::single:
             break;
     }
@@ -290,16 +293,10 @@ bool Neighbourhood::put(std::span<const GroupId> groups, DeviceId device,
     return changed;
 }
 
-std::array<double, kMoveKinds> MoveChances::even() {
-    std::array<double, kMoveKinds> chances;
-    chances.fill(1.0 / kMoveKinds);
-    return chances;
-}
-
 MoveKind MoveChances::draw(Random& random) const {
     double draw = random.uniform();
     std::size_t kind = 0;
-    while (kind + 1 < kMoveKinds && (draw -= chances_[kind]) >= 0) ++kind;
+    while (kind + 1 < kinds_ && (draw -= chances_[kind]) >= 0) ++kind;
     return static_cast<MoveKind>(kind);
 }
 
@@ -314,13 +311,13 @@ void MoveChances::learn(MoveKind kind, bool improved) {
     }
     if (all.improved == 0) return;
     const double mean = all.improved / all.moves;
-    std::array<double, kMoveKinds> rates;
-    for (std::size_t i = 0; i < kMoveKinds; ++i) {
+    std::array<double, kMoveKinds + 1> rates{};
+    for (std::size_t i = 0; i < kinds_; ++i) {
         rates[i] = (records_[i].improved + kPriorMoves * mean) / (records_[i].moves + kPriorMoves);
     }
     const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
-    for (std::size_t i = 0; i < kMoveKinds; ++i)
-        chances_[i] = kEvenShare / kMoveKinds + (1 - kEvenShare) * rates[i] / sum;
+    for (std::size_t i = 0; i < kinds_; ++i)
+        chances_[i] = kEvenShare / static_cast<double>(kinds_) + (1 - kEvenShare) * rates[i] / sum;
 }
 
 }  // namespace placewright

@@ -3,14 +3,17 @@
 // placements of these searches.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/random.hpp"
+#include "core/search/guide.hpp"
 #include "core/search/parts/choices.hpp"
 
 namespace placewright {
@@ -51,13 +54,19 @@ enum class MoveKind : std::uint8_t {
     boundary,  ///< groups next to the end of a stage to the device on the other side
     swap,      ///< exchange of two devices within a run
     piece,     ///< a parallel branch or scope to a random device
+    guided,    ///< what a guide proposes
 };
+/// Without guided moves, which are the last kind.
 inline constexpr std::size_t kMoveKinds = 6;
 
 /// Probabilities of the kinds of moves by their success: adaptive operator selection by probability matching
 /// (Thierens, 2005).
 class MoveChances {
 public:
+    explicit MoveChances(bool guided = false) : kinds_(kMoveKinds + (guided ? 1 : 0)) {
+        std::fill_n(chances_.begin(), kinds_, 1.0 / static_cast<double>(kinds_));
+    }
+
     MoveKind draw(Random& random) const;
     /// Records whether a move of that kind improved the score.
     void learn(MoveKind kind, bool improved);
@@ -66,17 +75,17 @@ private:
     struct Record {
         double moves = 0, improved = 0;  ///< later moves count more
     };
-    std::array<Record, kMoveKinds> records_;
-    std::array<double, kMoveKinds> chances_ = even();
-
-    static std::array<double, kMoveKinds> even();
+    std::size_t kinds_;
+    std::array<Record, kMoveKinds + 1> records_{};
+    std::array<double, kMoveKinds + 1> chances_{};
 };
 
 /// Random moves of one group or, with probability `block_moves`, of many. All moves respect the choices,
 /// which must outlive this object.
 class Neighbourhood {
 public:
-    Neighbourhood(const DeviceChoices& choices, double block_moves);
+    /// `guide`: proposes the guided moves; may be null.
+    Neighbourhood(const DeviceChoices& choices, double block_moves, std::shared_ptr<SearchGuide> guide = {});
 
     /// Applies a random move to the placement. choices.movable() must not be empty.
     void move(std::span<DeviceId> placement, Random& random) const;
@@ -110,6 +119,7 @@ private:
 
     const DeviceChoices& choices_;
     double block_moves_;
+    std::shared_ptr<SearchGuide> guide_;
     std::vector<GroupId> order_;  ///< the movable groups, depth first
     std::vector<std::vector<GroupId>>
         pieces_;  ///< parallel branches and scopes of at least two movable groups

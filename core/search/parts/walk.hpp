@@ -21,10 +21,10 @@ public:
          bool learn_moves, std::size_t batch_size)
         : choices_(context.problem, allow_cpu),
           random_(context.seed),
-          neighbourhood_(choices_, learn_moves ? 1 : block_moves),
+          neighbourhood_(choices_, learn_moves ? 1 : block_moves, learn_moves ? context.guide : nullptr),
           batch_size_(batch_size),
           starts_(first_placements(choices_, checked_seeds(context), start, random_)) {
-        if (learn_moves) chances_.emplace();
+        if (learn_moves) chances_.emplace(context.guide != nullptr);
     }
 
     std::span<const Placement> ask(std::size_t limit) override {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/state/shipped_policy.hpp"
+
+#include <filesystem>
+
+#include "core/io/shipped.hpp"
+#include "core/learn/list_guide.hpp"
+
+namespace placewright {
+
+Path shipped_policy_file() {
+    return models_folder() / "policies" / "general.safetensors";
+}
+
+std::shared_ptr<const PolicyFile> shipped_policy() {
+    static const std::shared_ptr<const PolicyFile> policy = [] {
+        const Path file = shipped_policy_file();
+        std::error_code error;
+        return std::filesystem::exists(file, error) ? std::make_shared<const PolicyFile>(read_policy(file))
+                                                    : nullptr;
+    }();
+    return policy;
+}
+
+std::unique_ptr<SearchGuide> shipped_guide(const std::shared_ptr<const Problem>& problem) {
+    if (problem->groups > kMostGuidedGroups) return nullptr;
+    const std::shared_ptr<const PolicyFile> file = shipped_policy();
+    if (file == nullptr) return nullptr;
+    const auto* policy = dynamic_cast<const ListPolicy*>(file->design.policy.get());
+    if (policy == nullptr) return nullptr;
+    return std::make_unique<ListGuide>(
+        std::make_shared<const PolicyGraph>(problem, file->design.allow_cpu, false), policy->network(),
+        file->state.weights);
+}
+
+}  // namespace placewright

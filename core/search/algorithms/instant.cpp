@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/guide.hpp"
+#include "core/search/parts/choices.hpp"
+#include "core/search/parts/proposals.hpp"
+
+namespace placewright {
+namespace {
+
+struct InstantOptions {
+    std::uint32_t draws = 32;
+    std::uint32_t refinement = 1500;
+};
+
+const OptionSchema<InstantOptions>& instant_schema() {
+    using Options = InstantOptions;
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("draws", &Options::draws, 1, 100'000,
+                 "Placements of the policy: the most likely one, and others drawn from it.")
+            .add("refinement", &Options::refinement, 0, 1'000'000,
+                 "Evaluations of a short annealing from the best of them, whose moves the policy proposes "
+                 "too.");
+    return schema;
+}
+
+/// Largest number of ops for the list schedulers, which take longer than the policy.
+constexpr std::uint32_t kMostOpsToSchedule = 20'000;
+
+/// Proposes each device alone, what the guide draws, and what two list schedulers make; then anneals from the
+/// best of them. Where none of these fits, it also starts from what fills the devices by memory, with CPUs at
+/// last.
+class Instant final : public Optimizer {
+public:
+    Instant(const SearchContext& context, const InstantOptions& options)
+        : context_(context), options_(options) {
+        std::vector<Placement> first = checked_seeds(context);
+        const DeviceChoices choices(context.problem, false);
+        for (Placement& placement : choices.on_each_device()) first.push_back(std::move(placement));
+        if (context.guide != nullptr) {
+            Random random(context.seed);
+            for (Placement& placement : context.guide->starts(options.draws, random))
+                first.push_back(std::move(placement));
+        }
+        stage_ = propose_in_turn(std::move(first));
+        const auto fill = [this](const AlgorithmInfo& info, bool allow_cpu) {
+            return [this, info, allow_cpu] {
+                return fits_ ? nullptr : made(info, {{"allow_cpu", allow_cpu}});
+            };
+        };
+        for (const AlgorithmInfo& info : {heft_algorithm(), m_etf_algorithm()}) {
+            if (context.problem->ops <= kMostOpsToSchedule)
+                next_.emplace_back([this, info] { return made(info, {}); });
+        }
+        for (const bool allow_cpu : {false, true}) {
+            for (const AlgorithmInfo& info :
+                 {m_topo_algorithm(), sequential_fill_algorithm(), memory_proportional_algorithm()})
+                next_.push_back(fill(info, allow_cpu));
+        }
+        if (options.refinement > 0) {
+            next_.emplace_back([this] {
+                std::ranges::stable_sort(built_, {},
+                                         [](const Built& built) { return built.score.penalised_s; });
+                std::vector<Placement> seeds;
+                for (Built& built : built_) seeds.push_back(std::move(built.placement));
+                if (cpus_) context_.guide = nullptr;  // it knows no CPUs
+                auto annealing = simulated_annealing_algorithm().make(
+                    {context_.problem,
+                     context_.seed,
+                     std::move(seeds),
+                     {},
+                     context_.objective,
+                     context_.simulation,
+                     context_.guide},
+                    {{"learn_moves", true},
+                     {"steps", static_cast<std::int64_t>(options_.refinement)},
+                     {"allow_cpu", cpus_}});
+                left_ = built_.size() + options_.refinement;
+                annealing_ = true;
+                return annealing;
+            });
+        }
+        std::ranges::reverse(next_);
+    }
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        while (!stop().stop_requested()) {
+            if (stage_ != nullptr && left_ > 0) {
+                stage_->stop_on(stop());
+                asked_ = stage_->ask(std::min(limit, left_));
+                if (!asked_.empty()) return asked_;
+            }
+            if (next_.empty()) return {};
+            const auto make = std::move(next_.back());
+            next_.pop_back();
+            stage_ = make();
+        }
+        return {};
+    }
+
+    const Placement* base() const override { return annealing_ ? stage_->base() : nullptr; }
+
+    void tell(std::span<const Score> scores) override {
+        if (annealing_) {
+            left_ -= std::min(left_, scores.size());
+        } else {
+            const DeviceChoices choices(context_.problem, false);
+            for (std::size_t i = 0; i < scores.size(); ++i) {
+                built_.push_back({asked_[i], scores[i]});
+                fits_ = fits_ || scores[i].fits;
+                for (GroupId group = 0; group < asked_[i].size() && !cpus_; ++group)
+                    cpus_ = !choices.allows(group, asked_[i][group]);
+            }
+        }
+        stage_->tell(scores);
+    }
+
+private:
+    struct Built {
+        Placement placement;
+        Score score;
+    };
+
+    std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, const OptionValues& values) const {
+        return info.make({context_.problem, context_.seed, {}, {}, context_.objective, context_.simulation},
+                         values);
+    }
+
+    SearchContext context_;
+    InstantOptions options_;
+    std::unique_ptr<Optimizer> stage_;
+    std::vector<std::function<std::unique_ptr<Optimizer>()>> next_;  ///< the next one last
+    std::vector<Built> built_;
+    std::span<const Placement> asked_;
+    bool fits_ = false, cpus_ = false, annealing_ = false;
+    std::size_t left_ = static_cast<std::size_t>(-1);
+};
+
+}  // namespace
+
+AlgorithmInfo instant_algorithm() {
+    return describe<Instant>("instant", "Instant",
+                             "Draws placements of the policy that ships with the program, adds those of two "
+                             "list schedulers and improves the best of them for a moment; ends by itself.",
+                             instant_schema());
+}
+
+}  // namespace placewright
