@@ -636,6 +636,16 @@ std::span<const ActionInfo> Actions::table() {
                            "in the background for up to a minute"),
          .toggle = true,
          .run = [](MainWindow& w) { w.m_document->setProofWanted(w.action(ActionId::proof)->isChecked()); }},
+        {.id = Id::placesAtOnce,
+         .menu = Menu::run,
+         .text = QT_TR_NOOP("Place a new networ&k at once"),
+         .tip = QT_TR_NOOP("Show a placement of each network that is opened, by the policy that ships with "
+                           "the program, as the first run"),
+         .toggle = true,
+         .run =
+             [](MainWindow& w) {
+                 settings::placesAtOnce.set(w.action(ActionId::placesAtOnce)->isChecked());
+             }},
         {.id = Id::compare,
          .menu = Menu::run,
          .text = QT_TR_NOOP("&Compare algorithms…"),

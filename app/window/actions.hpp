@@ -125,7 +125,8 @@ enum class ActionId {
     resetWhatIf,
     openMachine,
     saveMachine,
-    proof,  ///< tightens the lower bound
+    proof,         ///< tightens the lower bound
+    placesAtOnce,  ///< whether a network that is opened is placed at once
     compare,
     experiment,
     train,

@@ -50,6 +50,8 @@ public:
     void redo() override { change(m_before, m_after); }
 
     const std::shared_ptr<const Simulated>& simulatedBefore() const { return m_before.simulated; }
+    /// Id of the run whose placement it shows; 0 for none.
+    int run() const { return m_after.run; }
     /// Whether machine or objective change, so that values before and after cannot be compared.
     bool changesMeasure() const {
         const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
@@ -162,6 +164,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     });
     connect(&m_insights, &Insights::boundTightened, this, [this] {
         endPointlessSearches();
+        if (m_placesAtOnce) placeAtOnce();
         Q_EMIT boundChanged();
         Q_EMIT runsChanged();
     });
@@ -346,12 +349,26 @@ void Document::cancelLoading() {
 }
 
 bool Document::hasUnsavedPlacement() const {
-    return isOpen() && m_undo.index() > 0 && m_kept.lacks(m_scenario, m_placement);
+    return isOpen() && m_undo.index() > 0 && !showsUnasked() && m_kept.lacks(m_scenario, m_placement);
+}
+
+bool Document::isAsOpened() const {
+    const auto unasked = [this](int id) {
+        const Run* run = m_runs.find(id);
+        return run != nullptr && run->request().unasked;
+    };
+    if (std::ranges::any_of(
+            m_runs.all(), [](const auto& run) { return !run->request().unasked || !run->name().isEmpty(); }))
+        return false;
+    if (m_undo.count() == 0) return true;
+    const auto* const first = dynamic_cast<const ScreenCommand*>(m_undo.command(0));
+    return m_undo.count() == 1 && first != nullptr && unasked(first->run());
 }
 
 std::optional<int> Document::unsaved() const {
     if (!isOpen()) return {};
-    return m_kept.unsaved(m_scenario, m_placement, screenScore_s(), m_undo.index() > 0, m_runs);
+    return m_kept.unsaved(m_scenario, m_placement, screenScore_s(), m_undo.index() > 0 && !showsUnasked(),
+                          m_runs);
 }
 
 bool Document::isBestKnown(double score_s) const {
@@ -390,6 +407,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
+    Q_EMIT networkOpened();
     QStringList notes{stopped, searches};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
@@ -508,6 +526,10 @@ QString Document::unmeasured() const {
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
     m_withoutBroken.reset();
+    m_placesAtOnce = false;
+    // What is carried along from here is no more work than this.
+    if (showsUnasked() && m_kept.lacks(m_scenario, m_placement))
+        m_kept.keep(m_scenario, m_placement, screenScore_s());
     const QString stopped = stoppedText(m_runs.running());
     m_runs.cancelAll();
     forgetFollowed();

@@ -242,6 +242,10 @@ public:
     /// Starts a search; returns the run's id, or 0 with a message if it is proven that no placement fits the
     /// memory. From now on the screen follows the best of all running searches, unless it follows one alone.
     int startSearch(RunRequest request);
+    /// Lets the policy that ships with the program place a network that was just opened, as soon as it is
+    /// known that a placement can fit. Does nothing where it cannot help: without its file, for other
+    /// objectives, for too many groups, where all fits on the only GPU, and once the placement was edited.
+    void placeAtOnce();
     void cancelRun(int id);
     void pauseRun(int id, bool paused);
     /// Stops and removes a run (undoable).
@@ -275,6 +279,10 @@ public:
     /// The run that the screen follows alone; nullptr for none.
     const Run* pinnedRun() const { return m_runs.find(m_pinned); }
     bool isSearching() const { return m_runs.isSearching(); }
+    /// Whether a search runs that the user asked for.
+    bool isOptimizing() const { return m_runs.isOptimizing(); }
+    /// Whether all is as the network was opened, but for what placeAtOnce() did.
+    bool isAsOpened() const;
     /// Shows a run's best placement (undoable), with the machine and the options of that run. A running one
     /// of the open scenario is followed, like followRun().
     void showRun(int id);
@@ -319,6 +327,7 @@ public:
 Q_SIGNALS:
     void loadingChanged();
     void problemChanged();
+    void networkOpened();   ///< another network was opened by itself, not in a workspace
     void machineChanged();  ///< the machine or the options changed, or a change of them was refused
     /// A machine or options were refused because rules cannot be obeyed with them: `count` rules must go, see
     /// dropBrokenRules().
@@ -429,6 +438,8 @@ private:
     void followAll();
     /// Shows the best placement of the followed runs, if it is better than the screen.
     void showBest();
+    /// Whether the placement on screen is that of a run that nobody asked for.
+    bool showsUnasked() const { return shownRun() != nullptr && shownRun()->request().unasked; }
     /// Handles the end of a run.
     void endOf(Run& run);
     /// Pauses what takes the cores from a measurement, and lets it go on.
@@ -457,7 +468,8 @@ private:
     QUndoStack m_undo;
 
     RunList m_runs;
-    std::vector<int> m_waiting;  ///< ids of the runs that startWaiting() will start
+    bool m_placesAtOnce = false;  ///< placeAtOnce() waits for the bound
+    std::vector<int> m_waiting;   ///< ids of the runs that startWaiting() will start
     /// Ids of the runs that improve the screen, also of those that have ended while others run.
     std::set<int> m_followed;
     int m_pinned = 0;                   ///< id of the only one of them that does; 0: all do

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <QFileInfo>
 #include <QUndoCommand>
 
 #include "app/window/document.hpp"
 #include "app/window/saved_run.hpp"
+#include "core/io/state/shipped_policy.hpp"
 #include "widgets/quantities.hpp"
+#include "widgets/text.hpp"
 
 namespace placewright {
 namespace {
@@ -67,10 +70,10 @@ void Document::endPointlessSearches() {
 int Document::startSearch(RunRequest request) {
     if (!isOpen()) return 0;
     if (const QString reason = m_insights.infeasible(); !reason.isEmpty() && !request.predicted) {
-        Q_EMIT message(true, tr("No search was started: %1.").arg(reason));
+        if (!request.unasked) Q_EMIT message(true, tr("No search was started: %1.").arg(reason));
         return 0;
     }
-    m_search = nullptr;  // what the new search improves is an undo step of its own
+    if (!request.unasked) m_search = nullptr;  // what the new search improves is an undo step of its own
     if (!request.predicted && !request.known) request.starts.push_back(m_placement);
     Run& run = m_runs.add(m_scenario, std::move(request));
     connect(&run, &Run::progressed, this, [this, &run] { progress(run); });
@@ -80,6 +83,25 @@ int Document::startSearch(RunRequest request) {
     if (m_insights.current()) startWaiting();
     Q_EMIT runsChanged();
     return run.id();
+}
+
+void Document::placeAtOnce() {
+    m_placesAtOnce = false;
+    if (!isOpen()) return;
+    const auto cpus = std::ranges::count(job().machine->devices(), DeviceKind::cpu, &Device::kind);
+    const bool chooses = job().machine->devices().size() > static_cast<std::size_t>(cpus) + 1;
+    m_placesAtOnce = job().objective->is_step_time() && problem()->groups <= kMostGuidedGroups &&
+                     (chooses || !job().single_device_fits) &&
+                     QFileInfo::exists(toQString(shipped_policy_file().string()));
+    if (!m_placesAtOnce || !bound()) return;
+    m_placesAtOnce = false;
+    const bool edited = m_placement != job().single_device && m_shown == 0;
+    if (edited || m_measuring.running() != Measuring::Kind::none) return;
+    RunRequest request;
+    request.algorithm = "instant";
+    request.budget = {Budget::kUnlimited};  // it ends by itself
+    request.unasked = true;
+    startSearch(std::move(request));
 }
 
 void Document::startWaiting() {
@@ -124,11 +146,14 @@ void Document::showProgress() {
 void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed)
         Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
+    const bool asked = !run.request().unasked;
+    if (!asked && run.state() == Run::State::finished && run.progress().best_placement)
+        m_kept.keep(m_runs.scenarioOf(run), *run.progress().best_placement, run.progress().best.penalised_s);
     if (m_followed.contains(run.id())) {
         // What others found while this run was followed alone counts now.
         if (m_pinned == run.id()) m_pinned = 0;
         if (m_pinned == 0) showBest();
-        if (run.state() == Run::State::finished && !run.request().predicted) {
+        if (run.state() == Run::State::finished && !run.request().predicted && asked) {
             if (m_search == nullptr) Q_EMIT message(false, fruitlessText(run));
             if (!run.splitting().isEmpty())
                 Q_EMIT message(false, QStringLiteral("%1: %2").arg(runTitle(run), run.splitting()));
@@ -151,12 +176,16 @@ bool Document::isFollowing() const {
 }
 
 void Document::stopFollowing() {
-    const bool was = isFollowing();
+    if (!isFollowing()) return forgetFollowed();
+    const bool asked = std::ranges::any_of(m_followed, [this](int id) {
+        const Run* run = m_runs.find(id);
+        return run != nullptr && run->state() == Run::State::running && !run->request().unasked;
+    });
     forgetFollowed();
-    if (!was) return;
-    reportLater(tr(
-        "The searches go on, but the screen no longer follows them. Run ▸ Follow the best (F8) follows them "
-        "again."));
+    if (asked)
+        reportLater(
+            tr("The searches go on, but the screen no longer follows them. Run ▸ Follow the best (F8) "
+               "follows them again."));
     Q_EMIT runsChanged();
 }
 

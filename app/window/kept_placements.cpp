@@ -2,6 +2,7 @@
 #include "app/window/kept_placements.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/infinity.hpp"
@@ -21,11 +22,13 @@ bool KeptPlacements::lacks(const std::shared_ptr<const Scenario>& scenario,
     for (const Kept& kept : m_kept) {
         if (sameScenario(*kept.scenario, *scenario) && kept.placement == placement) return false;
     }
-    const auto& [in, latest, score_s] = m_kept.back();
-    if (in == scenario) return true;
     const Job& job = scenario->job;
-    const auto along = carried(latest, *in->job.problem, *job.problem, job.single_device);
-    return placement != (along ? along->placement : job.single_device);
+    return std::ranges::none_of(std::array{&m_kept.front(), &m_kept.back()}, [&](const Kept* kept) {
+        if (kept->scenario == scenario) return false;
+        const auto along =
+            carried(kept->placement, *kept->scenario->job.problem, *job.problem, job.single_device);
+        return placement == (along ? along->placement : job.single_device);
+    });
 }
 
 std::optional<int> KeptPlacements::unsaved(const std::shared_ptr<const Scenario>& open,
@@ -41,8 +44,8 @@ std::optional<int> KeptPlacements::unsaved(const std::shared_ptr<const Scenario>
         const Scenario& scenario = *runs.scenarioOf(*run);
         const SearchProgress& progress = run->progress();
         const std::pair own(!sameScenario(scenario, *open), progress.best.penalised_s);
-        if (!progress.best_placement || !sameNetwork(scenario, *open) || own >= rank ||
-            own.second >= leastScore_s(scenario))
+        if (run->request().unasked || !progress.best_placement || !sameNetwork(scenario, *open) ||
+            own >= rank || own.second >= leastScore_s(scenario))
             continue;
         best = run->id();
         rank = own;

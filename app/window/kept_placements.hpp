@@ -30,13 +30,15 @@ public:
     void keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s);
     /// Forgets all, for another network.
     void clear() { m_kept.clear(); }
-    /// Whether the placement is in no file. A placement that was only carried along from the latest kept one
-    /// to other options or another machine counts as kept. Requires a kept placement of the network.
+    /// Whether the placement is in no file. A placement that was only carried along from the first or the
+    /// latest kept one to other options or another machine counts as kept. Requires a kept placement of the
+    /// network.
     bool lacks(const std::shared_ptr<const Scenario>& scenario, const Placement& placement) const;
     /// Returns what is worth keeping and in no file: the id of the run whose best placement it is, or 0 for
     /// the placement on screen; nothing if all is kept. The best placement of a run is worth keeping if it is
-    /// better than all kept ones of its scenario. The best of another machine or of other options comes last.
-    /// `placement` with `score_s` is on screen in the scenario `open`; `edited`: whether it was made here.
+    /// better than all kept ones of its scenario, and if the user asked for the run. The best of another
+    /// machine or of other options comes last. `placement` with `score_s` is on screen in the scenario
+    /// `open`; `edited`: whether it was made here.
     std::optional<int> unsaved(const std::shared_ptr<const Scenario>& open, const Placement& placement,
                                double score_s, bool edited, const RunList& runs) const;
     /// Whether this score is better than those of all placements of the open scenario that are kept, on

@@ -298,7 +298,8 @@ int run(QCoreApplication& app) {
                                   .scale = static_cast<double>(pixels),
                                   .screenshots = parser.values(screenshot),
                                   .quit = parser.isSet(quit)});
-    if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());
+    if (!parser.positionalArguments().isEmpty())
+        window.openArgument(parser.positionalArguments().front(), !parser.isSet(optimize));
     return QApplication::exec();
 }
 

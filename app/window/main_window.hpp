@@ -72,8 +72,9 @@ public:
 
     /// Saves the session and quits without a question; the next start offers it.
     void endBySignal();
-    /// Opens the program's FILE argument: a network, the name of a bundled one, or a trace.
-    void openArgument(const QString& text);
+    /// Opens the program's FILE argument: a network, the name of a bundled one, or a trace. `placed`: whether
+    /// the network is placed at once, where the setting says so.
+    void openArgument(const QString& text, bool placed = true);
     /// Asks before it stops a measurement that has been running for so long.
     void askToStopAfter(double seconds) { m_askToStop_s = seconds; }
     /// The entry of the menus with this id.
@@ -312,6 +313,7 @@ private:
     CompareWindow* m_compare = nullptr;     ///< null until it is opened first
     QToolButton* m_toComparison = nullptr;  ///< seen while a comparison runs in a closed window
     Learning* m_learning = nullptr;
+    bool m_opensUnplaced = false;       ///< the next network is not placed at once
     double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then
     QPointer<ProfileDialog> m_profile;  ///< null while it is closed
     CalibrationDialog* m_calibration = nullptr;  ///< null until it is opened first

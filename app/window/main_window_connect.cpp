@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What follows from changes of the document, and what people do in the views.
 #include <cmath>
+#include <utility>
 
 #include <QFileDialog>
 #include <QFileInfo>
@@ -14,6 +15,7 @@
 #include "app/window/pair/pinned_placement.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"
+#include "app/window/settings.hpp"
 #include "app/window/view_history.hpp"
 #include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
@@ -56,6 +58,9 @@ void MainWindow::connectDocument() {
         return answerToOpen(this, question, options);
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
+    connect(document, &Document::networkOpened, this, [this] {
+        if (!std::exchange(m_opensUnplaced, false) && settings::placesAtOnce.get()) m_document->placeAtOnce();
+    });
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
     connect(document, &Document::rulesBroken, this, &MainWindow::offerToDropRules);
     for (const auto signal :

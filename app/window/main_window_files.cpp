@@ -93,7 +93,8 @@ void MainWindow::openModelDialog() {
     openPath(folder);
 }
 
-void MainWindow::openArgument(const QString& text) {
+void MainWindow::openArgument(const QString& text, bool placed) {
+    m_opensUnplaced = !placed;
     if (is_trace(text.toStdString())) {
         openTraces({text});
     } else if (is_workspace(text.toStdString())) {

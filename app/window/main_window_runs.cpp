@@ -48,7 +48,7 @@ void MainWindow::chooseSeed(int seed) {
 }
 
 void MainWindow::optimizeOrStop() {
-    if (!m_document->isSearching()) return optimize();
+    if (!m_document->isOptimizing()) return optimize();
     for (const auto& run : m_document->runs()) run->cancel();
 }
 

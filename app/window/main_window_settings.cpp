@@ -46,6 +46,7 @@ void MainWindow::restoreSettings() {
     restoreMachine();
     action(ActionId::reopenLast)->setChecked(settings::reopenLast.get());
     action(ActionId::proof)->setChecked(settings::tightenBound.get());
+    action(ActionId::placesAtOnce)->setChecked(settings::placesAtOnce.get());
     const auto layout = static_cast<MeasuredLayout>(settings::measuredLayout.get());
     action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
            : layout == MeasuredLayout::off   ? ActionId::measuredOff

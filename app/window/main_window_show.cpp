@@ -269,7 +269,7 @@ void MainWindow::showRuns() {
     m_cdf->refresh();
     showLearnt();
 
-    const bool searching = m_document->isSearching();
+    const bool searching = m_document->isOptimizing();
     m_bars->showSearching(searching, searching && allPaused());
     action(ActionId::beside)->setEnabled(searching);
     action(ActionId::pause)->setEnabled(searching);

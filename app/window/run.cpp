@@ -195,8 +195,10 @@ void Run::search(const std::stop_token& stop) {
                            std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds)},
                           stop);
         const bool of_layers = !m_request.predicted && has_blocks(*m_job.problem->graph);
-        if (found && of_layers && algorithm->id == "auto" && result.end != SearchEnd::cancelled) {
-            // The stages of a model read from the first to the last device.
+        const bool in_order = m_request.unasked || (of_layers && algorithm->id == "auto");
+        if (found && in_order && result.end != SearchEnd::cancelled) {
+            // The stages of a model, and the first placement that is seen of any network, read from the first
+            // to the last device.
             result.progress.best_placement = std::make_shared<const Placement>(
                 numbered_by_first_use(*m_job.problem, simulator, *result.progress.best_placement));
         } else if (found && result.progress.best_placement != found) {

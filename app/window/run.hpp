@@ -33,6 +33,8 @@ struct RunRequest {
     std::shared_ptr<const Placement> predicted;
     /// Scores of a saved search that is resumed; null for a new search.
     std::shared_ptr<const std::vector<RecordedScore>> known;
+    /// Started by the window itself: ends without a word, and what it finds is no work that could be lost.
+    bool unasked = false;
 };
 
 /// The scores that a search has received, from which it can be repeated. Thread-safe.

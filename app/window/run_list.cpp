@@ -145,7 +145,7 @@ bool RunList::isSearching() const {
 QStringList RunList::running() const {
     QStringList titles;
     for (const auto& run : m_runs) {
-        if (run->state() == Run::State::running) titles << runTitle(*run);
+        if (run->state() == Run::State::running && !run->request().unasked) titles << runTitle(*run);
     }
     return titles;
 }
@@ -159,7 +159,7 @@ bool RunList::cancelAllOf(const Scenario& scenario) {
     for (const auto& run : m_runs) {
         if (run->state() != Run::State::running || !sameScenario(*scenarioOf(*run), scenario)) continue;
         run->cancel();
-        any = true;
+        any = any || !run->request().unasked;
     }
     return any;
 }

@@ -53,11 +53,13 @@ public:
     /// Hides all runs but this one, or shows all if it is the only one that is not hidden.
     void setAlone(int id);
     bool isSearching() const;
-    /// Titles of the runs that are under way.
+    /// Whether a run is under way that the user asked for.
+    bool isOptimizing() const { return !running().isEmpty(); }
+    /// Titles of the runs that are under way, except those that nobody asked for.
     QStringList running() const;
     /// Asks all runs to end.
     void cancelAll();
-    /// Asks the running searches of this scenario to end; returns whether there was any.
+    /// Asks the running searches of this scenario to end; returns whether the user asked for any of them.
     bool cancelAllOf(const Scenario& scenario);
     /// The lowest objective value of the placements that runs of this scenario found and that fit the memory;
     /// infinity if there is none.

@@ -59,6 +59,7 @@ inline const Setting<bool> throttles{"throttleTransfers", false};
 inline const Setting<QString> profileFile{"profileFile"};  ///< archive of measured times, as last chosen
 inline const Setting<bool> reopenLast{"reopenLastSession", false};
 inline const Setting<bool> tightenBound{"tightenBound", true};
+inline const Setting<bool> placesAtOnce{"placesAtOnce", true};  ///< networks that are opened
 
 /// Forgets all but recent files, folders and the place of the window.
 void reset();

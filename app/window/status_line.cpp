@@ -158,7 +158,7 @@ void StatusLine::showSearches() {
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) running.push_back(run.get());
     }
-    m_follow->setVisible(!running.empty() && !m_document->isFollowing());
+    m_follow->setVisible(m_document->isOptimizing() && !m_document->isFollowing());
     if (!m_document->isLoading()) m_progress->setVisible(!running.empty());
     if (running.empty()) return m_search->clear();
 

@@ -154,7 +154,9 @@ void WorkspaceKeeper::setModified(bool modified) {
 void WorkspaceKeeper::note() {
     if (!m_document->isOpen()) return;
     ++m_revision;
-    if (!m_modified) setModified(true);
+    // What the program itself does with a network that is just open is no work to save.
+    if (!m_modified && !(m_file.isEmpty() && m_document->isAsOpened() && m_document->measured() == nullptr))
+        setModified(true);
     noteView();
 }
 

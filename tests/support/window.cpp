@@ -60,6 +60,8 @@ Workplace::Workplace() {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
     // A budget in time would make tests slow, and their results those of the computer.
     settings::budget.set(QStringLiteral("20000"));
+    // Runs and undo steps are those of the test alone.
+    settings::placesAtOnce.set(false);
 }
 
 QString Workplace::write(const QString& name, const QByteArray& content) const {

@@ -37,6 +37,7 @@ public:
         // A proof of the bound would take the cores from what is tested.
         QSettings settings(folder + "/Placewright/placewright.conf", QSettings::IniFormat);
         settings.setValue("tightenBound", false);
+        settings.setValue("placesAtOnce", false);
         settings.sync();
         m_process.setProcessEnvironment(environment);
         // A network that takes long to simulate, so that there are not too many scores to read again.

@@ -412,7 +412,7 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
                     shareOfBytesText(preview.fullest_bytes, preview.fullest_limit_bytes));
     if (preview.moved > 0)
         text += tr(" %1 would move to the device of most of their group.").arg(opsText(preview.moved));
-    if (m_document->isSearching())
+    if (m_document->isOptimizing())
         text += tr(" OK stops the running search; its best placement stays in the list.");
     m_preview->setText(text);
 }

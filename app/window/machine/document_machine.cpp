@@ -73,7 +73,7 @@ void Document::finishWhatIf() {
 void Document::addMachineStep(MachineStep step) {
     // A search runs on the machine before; its improvements would also delay the step.
     if (isSearching()) {
-        m_machineStops = true;
+        m_machineStops = m_machineStops || isOptimizing();
         m_runs.cancelAll();
     }
     m_machineSteps.push_back(std::move(step));
