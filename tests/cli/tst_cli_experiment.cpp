@@ -96,8 +96,14 @@ void TestCliExperiment::postExperiment() {
           "| expert | devices | 1 |", "| metis | parts | 8 |", "| resnet200, 2 | ",
           "| inception_v3, 4 | 1.75 s | 1.75 s | 6.07 s | 1.82 s | 1.19 s | 34.6 % |",
           "| nmt8, 8 | OOM | 5.11 s | 12.7 s | 5.35 s | 2.20 s | 58.9 % |",
-          "| ResNet | One GPU is the best placement"})
+          "| ResNet | One GPU is the best placement",
+          "| all rows | Post is at least as good as policy gradient", "| policy-gradient | 11 | "})
         QVERIFY2(report.contains(row), row);
+    QVERIFY2(QRegularExpression("\\| (holds|differs) \\| all rows \\| Post finds faster placements .* \\| "
+                                "policy-gradient: faster in \\d+ of 11 pairs, p ")
+                 .match(QString::fromUtf8(report))
+                 .hasMatch(),
+             report);
     const QByteArrayList runs = lines_of(content_of(folder + "/runs.csv"));
     QCOMPARE(runs.size(), 1 + 11 * 7);
     QVERIFY2(runs[1].startsWith("rnnlm4,2,single-device,1,"), runs[1]);

@@ -400,9 +400,11 @@ private Q_SLOTS:
 
     void steepest_stops_in_a_local_optimum() {
         const ProblemPtr problem = test::problem(test::random_graph(3, 12, 2), test::uniform_machine(3));
-        const SearchResult result =
-            search("hill-climbing", problem, 100'000,
-                   {{"neighbourhood", text("steepest")}, {"start", text("random")}, {"restarts", whole(0)}});
+        const SearchResult result = search("hill-climbing", problem, 100'000,
+                                           {{"neighbourhood", text("steepest")},
+                                            {"merge_moves", 0.0},
+                                            {"start", text("random")},
+                                            {"restarts", whole(0)}});
         QCOMPARE(result.end, SearchEnd::exhausted);
         // The start and complete rounds of 12 * 2 moves.
         QCOMPARE(result.progress.evaluations % 24, std::uint64_t{1});
@@ -448,7 +450,8 @@ private Q_SLOTS:
         QFETCH(double, score);
         QFETCH(bool, moves);
         const ProblemPtr problem = test::problem(test::chain(20), test::uniform_machine(4));
-        const auto optimizer = make("hill-climbing", problem, {{"accept_equal", accept_equal}});
+        const auto optimizer =
+            make("hill-climbing", problem, {{"accept_equal", accept_equal}, {"merge_moves", 0.0}});
         const Placement start = optimizer->ask(1).front();
         optimizer->tell(std::vector<Score>{{5, 5, true}});
         const Placement tried = optimizer->ask(1).front();

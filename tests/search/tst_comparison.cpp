@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "core/base/infinity.hpp"
+#include "core/base/sign_test.hpp"
 #include "core/base/statistics.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/comparison.hpp"
@@ -62,6 +63,7 @@ private Q_SLOTS:
     void intervals();
     void medians();
     void welch();
+    void signs();
     void correlations();
     void thesisTest();
     void noTest();
@@ -133,6 +135,21 @@ void TestComparison::welch() {
     const auto mirrored = welch_test(second, first);
     QCOMPARE(mirrored->t, -test->t);
     QVERIFY(close(mirrored->p, test->p, 1e-12));
+}
+
+void TestComparison::signs() {
+    // As binom.test(2, 9) of R: 2 (1 + 9 + 36) / 2^9; the tenth pair is equal.
+    const std::vector<double> first{1, 1, 1, 1, 1, 1, 1, 3, 3, 2}, second(10, 2);
+    const SignTest test = sign_test(first, second);
+    QCOMPARE(test.less, std::size_t{7});
+    QCOMPARE(test.greater, std::size_t{2});
+    QVERIFY(close(test.p, 92.0 / 512, 1e-12));
+    QCOMPARE(sign_test(second, first), (SignTest{2, 7, test.p}));
+    QCOMPARE(sign_test({}, {}), SignTest());
+    QCOMPARE(sign_test(second, second), SignTest());
+    // Evenly split pairs have p 1, not more.
+    QCOMPARE(sign_test(std::vector<double>{1, 3}, std::vector<double>{2, 2}).p, 1.0);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, sign_test(first, std::vector<double>(9, 2)));
 }
 
 void TestComparison::thesisTest() {

@@ -36,6 +36,7 @@ private Q_SLOTS:
                                          {"evolve_mutation_rate", false},
                                          {"mutation_rate", 0.0},
                                          {"zone_mutation_rate", 0.0},
+                                         {"merge_mutation_rate", 0.0},
                                          {"crossover_rate", 0.0},
                                          {"parent_selection", text("tournament")},
                                          {"tournament_size", whole(1000)}});
@@ -82,6 +83,7 @@ private Q_SLOTS:
                                          {"mutation_rate_deviation", 0.0},
                                          {"initial_mutation_rate_deviation", 0.0},
                                          {"zone_mutation_rate", 0.0},
+                                         {"merge_mutation_rate", 0.0},
                                          {"zone_mutation_rate_deviation", deviation},
                                          {"initial_zone_mutation_rate_deviation", 0.0},
                                          {"min_mutation_rate", 0.0},

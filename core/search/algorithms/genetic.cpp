@@ -4,17 +4,20 @@
 
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
+#include "core/search/parts/pieces.hpp"
 #include "core/search/parts/variation.hpp"
 
 namespace placewright {
 namespace {
 
-// Defaults are those of Exprimo's experiment E3 (table 4.3) and, where the text is silent, of its code.
+// Defaults are those of Exprimo's experiment E3 (table 4.3) and, where the text is silent, of its code,
+// except for the merges, which it does not have.
 struct GeneticOptions {
     std::size_t population_size = 50;
     std::size_t elite_size = 5;
     double mutation_rate = 0.5;
     double zone_mutation_rate = 0.2;
+    double merge_mutation_rate = 0.1;
     bool evolve_mutation_rate = true;
     double min_mutation_rate = 0.05;
     double max_mutation_rate = 0.9;
@@ -47,6 +50,9 @@ const OptionSchema<GeneticOptions>& genetic_schema() {
             .add("zone_mutation_rate", &Options::zone_mutation_rate, 0, 1,
                  "Probability that a run of ops moves to one device instead of single ops; if rates evolve, "
                  "their initial mean.")
+            .add("merge_mutation_rate", &Options::merge_mutation_rate, 0, 1,
+                 std::string("Probability that whole pieces move instead. ") + kMergeHelp +
+                     " Does not evolve. Exprimo: 0.")
             .add("evolve_mutation_rate", &Options::evolve_mutation_rate,
                  "Let each placement carry and inherit its own mutation rates (self-adaptation).")
             .add("min_mutation_rate", &Options::min_mutation_rate, 0, 1, "Lower bound of evolved rates.")
@@ -106,7 +112,8 @@ public:
         : choices_(context.problem, options.allow_cpu),
           options_(options),
           crossover_(crossover_from(options.crossover_type)),
-          random_(context.seed) {
+          random_(context.seed),
+          pieces_(choices_) {
         if (options_.parent_selection == "rank") {
             rank_chances_ = options_.rank_distribution == "linear"
                                 ? linear_ranking(options_.population_size, options_.selection_pressure)
@@ -220,6 +227,9 @@ private:
             rates.gene = clamped(random_.normal(rates.gene, options_.mutation_rate_deviation));
             rates.zone = clamped(random_.normal(rates.zone, options_.zone_mutation_rate_deviation));
         }
+        if (options_.merge_mutation_rate > 0 && random_.chance(options_.merge_mutation_rate) &&
+            pieces_.merge(placement, random_))
+            return;
         if (random_.chance(rates.zone)) {
             mutate_zone(placement, choices_, random_);
         } else {
@@ -231,6 +241,7 @@ private:
     GeneticOptions options_;
     CrossoverType crossover_;
     Random random_;
+    Pieces pieces_;
     std::vector<double> rank_chances_;  ///< worst first; empty for tournaments
     std::vector<Individual> population_;
     std::vector<Placement> children_;  ///< not yet scored
@@ -255,6 +266,7 @@ AlgorithmInfo genetic_algorithm() {
           {{"population_size", std::int64_t{50}},
            {"mutation_rate", 0.5},
            {"zone_mutation_rate", 0.2},
+           {"merge_mutation_rate", 0.0},
            {"crossover_rate", 0.2},
            {"crossover_type", "one-point"},
            {"parent_selection", "rank"},

@@ -4,6 +4,7 @@
 
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
+#include "core/search/parts/pieces.hpp"
 #include "core/search/parts/variation.hpp"
 
 namespace placewright {
@@ -12,6 +13,7 @@ namespace {
 struct HillClimbingOptions {
     std::string neighbourhood = "random";
     std::string start = "single-device";
+    double merge_moves = 0.2;
     bool accept_equal = false;
     std::size_t patience = 1000;
     std::size_t restarts = 1'000'000;
@@ -28,6 +30,9 @@ const OptionSchema<HillClimbingOptions>& hill_climbing_schema() {
                  "in random order, each accepted if better; steepest: the best of all single-op moves.")
             .add("start", &Options::start, {"single-device", "random", "cpu"},
                  "Start placement; restarts are random. cpu: everything on the first CPU, if there is one.")
+            .add("merge_moves", &Options::merge_moves, 0, 1,
+                 std::string("random, first: share of the moves that move whole pieces. ") + kMergeHelp +
+                     " first, steepest: if positive, such moves are tried where no move of one op helps.")
             .add("accept_equal", &Options::accept_equal,
                  "random: also accept moves that leave the score unchanged.")
             .add("patience", &Options::patience, 0, 1e9,
@@ -48,19 +53,20 @@ public:
         : choices_(context.problem, options.allow_cpu),
           options_(options),
           random_(context.seed),
+          pieces_(choices_),
           starts_(checked_seeds(context)) {
         if (starts_.empty() && options.start != "random") starts_.push_back(start_placement());
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
-        if (stuck_ && !next_start()) return {};
+        if (stuck_ && merges_left_ == 0 && !next_start()) return {};
         if (!current_score_) return {&current_, 1};
-        moves_.clear();
-        propose(limit);
-        batch_.resize(moves_.size());
-        for (std::size_t i = 0; i < moves_.size(); ++i) {
-            batch_[i] = current_;
-            batch_[i][moves_[i].group] = moves_[i].device;
+        batch_.clear();
+        if (stuck_) {
+            const std::size_t count = std::min({limit, options_.batch_size, merges_left_});
+            while (batch_.size() < count) pieces_.merge(add_current(), random_);
+        } else {
+            propose(limit);
         }
         return batch_;
     }
@@ -68,8 +74,11 @@ public:
     const Placement* base() const override { return current_score_ ? &current_ : nullptr; }
 
     void tell(std::span<const Score> scores) override {
-        if (current_score_) {
+        if (current_score_ && stuck_) {
+            learn_merges(scores);
+        } else if (current_score_) {
             learn(scores);
+            if (stuck_ && merges_when_stuck() && pieces_.count(current_) > 1) merges_left_ = kMostMerges;
         } else {
             current_score_ = scores[0];
             stuck_ = choices_.movable().empty();
@@ -78,39 +87,71 @@ public:
 
 protected:
     struct Step {
-        Move move;
+        Placement placement;
         Score score;
     };
 
-    /// Fills moves_ with 1 to `limit` moves.
+    /// Fills batch_ with 1 to `limit` neighbours.
     virtual void propose(std::size_t limit) = 0;
-    /// Takes the scores of moves_.
+    /// Takes the scores of batch_.
     virtual void learn(std::span<const Score> scores) = 0;
     /// Called when a climb begins at current_.
     virtual void begin() = 0;
 
-    /// The better of `best` and the moves just scored, the first of equals.
+    /// Whether to merge pieces where no move of propose() helps.
+    virtual bool merges_when_stuck() const { return options_.merge_moves > 0; }
+
+    /// Adds the current placement to the batch, to be changed.
+    Placement& add_current() {
+        batch_.push_back(current_);
+        return batch_.back();
+    }
+    void add(const Move& move) { add_current()[move.group] = move.device; }
+
+    /// Draws whether to merge pieces of the current placement, and adds the result. Returns whether it did.
+    bool add_merge() {
+        if (options_.merge_moves == 0 || !random_.chance(options_.merge_moves)) return false;
+        if (pieces_.merge(add_current(), random_)) return true;
+        batch_.pop_back();
+        return false;
+    }
+
+    /// The better of `best` and the placements just scored, the first of equals.
     std::optional<Step> best_step(std::span<const Score> scores, std::optional<Step> best = {}) const {
         for (std::size_t i = 0; i < scores.size(); ++i) {
-            if (!best || scores[i].penalised_s < best->score.penalised_s) best = Step{moves_[i], scores[i]};
+            if (!best || scores[i].penalised_s < best->score.penalised_s) best = Step{batch_[i], scores[i]};
         }
         return best;
     }
 
     void take(const Step& step) {
-        current_[step.move.group] = step.move.device;
+        current_ = step.placement;
         current_score_ = step.score;
     }
 
     DeviceChoices choices_;
     HillClimbingOptions options_;
     Random random_;
+    Pieces pieces_;
     Placement current_;
     std::optional<Score> current_score_;  ///< empty until the start is scored
-    std::vector<Move> moves_;
+    std::vector<Placement> batch_;        ///< proposed neighbours
     bool stuck_ = true;
 
 private:
+    /// Merges tried before a stuck climb ends.
+    static constexpr std::size_t kMostMerges = 100;
+
+    void learn_merges(std::span<const Score> scores) {
+        merges_left_ -= scores.size();
+        const Step best = *best_step(scores);
+        if (best.score.penalised_s >= current_score_->penalised_s) return;
+        take(best);
+        merges_left_ = 0;
+        stuck_ = false;
+        begin();
+    }
+
     Placement start_placement() const {
         if (options_.start == "cpu") {
             const auto devices = choices_.problem().machine->devices();
@@ -136,7 +177,7 @@ private:
 
     std::vector<Placement> starts_;  ///< the first starts; random ones follow
     std::size_t started_ = 0;
-    std::vector<Placement> batch_;
+    std::size_t merges_left_ = 0;  ///< to be tried by a stuck climb
 };
 
 class RandomClimbing final : public HillClimbing {
@@ -148,7 +189,9 @@ private:
 
     void propose(std::size_t limit) override {
         const std::size_t count = std::min(limit, options_.batch_size);
-        for (std::size_t i = 0; i < count; ++i) moves_.push_back(random_move(current_, choices_, random_));
+        while (batch_.size() < count) {
+            if (!add_merge()) add(random_move(current_, choices_, random_));
+        }
     }
 
     void learn(std::span<const Score> scores) override {
@@ -159,6 +202,8 @@ private:
         without_gain_ = gain ? 0 : without_gain_ + scores.size();
         stuck_ = options_.patience > 0 && without_gain_ >= options_.patience;
     }
+
+    bool merges_when_stuck() const override { return false; }
 
     std::size_t without_gain_ = 0;
 };
@@ -182,8 +227,9 @@ private:
 
     void propose(std::size_t limit) override {
         const std::size_t count = std::min(limit, options_.batch_size);
-        for (skip_where_it_is(); moves_.size() < count && !round_is_over(); skip_where_it_is()) {
-            moves_.push_back(order_[next_]);
+        for (skip_where_it_is(); batch_.size() < count && !round_is_over(); skip_where_it_is()) {
+            if (add_merge()) continue;
+            add(order_[next_]);
             step();
         }
     }
@@ -231,8 +277,8 @@ private:
 
     void propose(std::size_t limit) override {
         const std::size_t count = std::min(limit, kBatch);
-        while (moves_.size() < count && !round_is_over()) {
-            moves_.push_back({group(), device()});
+        while (batch_.size() < count && !round_is_over()) {
+            add({group(), device()});
             step();
             skip_where_it_is();
         }
@@ -273,7 +319,8 @@ private:
 AlgorithmInfo hill_climbing_algorithm() {
     return describe(
         "hill-climbing", "Hill climbing",
-        "Takes improving moves of single ops until none is left, then restarts at a random placement.",
+        "Takes improving moves of single ops and of whole pieces until none is left, then restarts at a "
+        "random placement.",
         hill_climbing_schema(),
         [](const SearchContext& context, const HillClimbingOptions& options) -> std::unique_ptr<Optimizer> {
             if (options.neighbourhood == "first") return std::make_unique<FirstClimbing>(context, options);
@@ -284,7 +331,7 @@ AlgorithmInfo hill_climbing_algorithm() {
         {{"thesis",
           "As in the E3 experiments of Lagostra's thesis (2020): everything on the CPU at first, no "
           "restarts.",
-          {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}});
+          {{"start", "cpu"}, {"merge_moves", 0.0}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}});
 }
 
 }  // namespace placewright

@@ -8,6 +8,7 @@
 #include "core/search/parts/archive_history.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/niches.hpp"
+#include "core/search/parts/pieces.hpp"
 #include "core/search/parts/variation.hpp"
 
 namespace placewright {
@@ -28,6 +29,7 @@ struct MapElitesOptions {
     double copy_mutation_rate = 0.01;
     double replace_mutation_rate = 0.01;
     double zone_mutation_rate = 0.6;
+    double merge_mutation_rate = 0.1;
     double crossover_rate = 0.4;
     std::string crossover_type = "one-point";
     std::size_t crossover_points = 2;
@@ -66,6 +68,8 @@ const OptionSchema<MapElitesOptions>& map_elites_schema() {
             .add("zone_mutation_rate", &Options::zone_mutation_rate, 0, 1,
                  "Probability, if no device is replaced, that a run of ops moves to one device (thesis: "
                  "0.05).")
+            .add("merge_mutation_rate", &Options::merge_mutation_rate, 0, 1,
+                 std::string("Probability that whole pieces move instead. ") + kMergeHelp + " Thesis: 0.")
             .add("crossover_rate", &Options::crossover_rate, 0, 1,
                  "Probability that a placement has two parents.")
             .add("crossover_type", &Options::crossover_type, kCrossoverNames,
@@ -107,6 +111,7 @@ public:
           options_(options),
           crossover_(crossover_from(options.crossover_type)),
           random_(context.seed),
+          pieces_(choices_),
           first_(checked_seeds(context)) {
         if (options_.include_trivial_solutions) {
             for (Placement& placement : choices_.on_each_device()) first_.push_back(std::move(placement));
@@ -186,6 +191,9 @@ private:
             mate_ = parent();
             cross(crossover_, options_.crossover_points, child, mate_, random_);
         }
+        if (options_.merge_mutation_rate > 0 && random_.chance(options_.merge_mutation_rate) &&
+            pieces_.merge(child, random_))
+            return;
         if (random_.chance(options_.replace_mutation_rate)) {
             mutate_replace(child, choices_, random_);
         } else if (random_.chance(options_.zone_mutation_rate)) {
@@ -200,6 +208,7 @@ private:
     MapElitesOptions options_;
     CrossoverType crossover_;
     Random random_;
+    Pieces pieces_;
 
     std::vector<Placement> first_;  ///< proposed before there is an archive to breed from
     std::size_t first_told_ = 0;
@@ -235,6 +244,7 @@ AlgorithmInfo map_elites_algorithm() {
            {"copy_mutation_rate", 0.4},
            {"replace_mutation_rate", 0.01},
            {"zone_mutation_rate", 0.05},
+           {"merge_mutation_rate", 0.0},
            {"crossover_rate", 0.4},
            {"selection", "tournament"},
            {"tournament_size", std::int64_t{10}},

@@ -11,6 +11,7 @@
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/algorithms/softmax_distribution.hpp"
 #include "core/search/parts/choices.hpp"
+#include "core/search/parts/pieces.hpp"
 #include "core/search/series.hpp"
 
 namespace placewright {
@@ -33,6 +34,7 @@ struct DistributionOptions {
     double exploration = 0.1;
     std::uint64_t exploration_samples = 2400;
 
+    double merged_share = 0;
     bool allow_cpu = false;
 };
 
@@ -82,7 +84,12 @@ Schema with_cross_entropy(Schema schema) {
 }
 
 Schema with_devices(Schema schema) {
-    return schema.add("allow_cpu", &DistributionOptions::allow_cpu, kAllowCpuHelp);
+    return schema
+        .add("merged_share", &DistributionOptions::merged_share, 0, 1,
+             std::string("Share of the placements drawn in which whole pieces move before they are scored; "
+                         "the distribution learns from what was scored. ") +
+                 kMergeHelp + " Post: 0.")
+        .add("allow_cpu", &DistributionOptions::allow_cpu, kAllowCpuHelp);
 }
 
 /// How an algorithm learns from scores.
@@ -139,6 +146,7 @@ public:
           options_(options),
           samples_(context.evaluations.value_or(options.exploration_samples)),
           random_(context.seed),
+          pieces_(choices_),
           distribution_(choice_counts(choices_)),
           statistics_(options.baseline_decay),
           penalty_(std::min(options.penalty, largest_penalty())) {
@@ -154,6 +162,9 @@ public:
         for (std::size_t i = 0; i < count; ++i) {
             asked_draws_.push_back(distribution_.draw(random_));
             asked_.push_back(placement_of(asked_draws_.back()));
+            if (options_.merged_share > 0 && random_.chance(options_.merged_share) &&
+                pieces_.merge(asked_.back(), random_))
+                asked_draws_.back() = draw_of(asked_.back());
         }
         return asked_;
     }
@@ -214,6 +225,16 @@ private:
             placement[group] = choices_.of(group)[draw[m]];
         }
         return placement;
+    }
+
+    Draw draw_of(const Placement& placement) const {
+        Draw draw;
+        for (const GroupId group : choices_.movable()) {
+            const auto devices = choices_.of(group);
+            draw.push_back(
+                static_cast<std::uint16_t>(std::ranges::find(devices, placement[group]) - devices.begin()));
+        }
+        return draw;
     }
 
     double worth(double score_s) const {
@@ -303,6 +324,7 @@ private:
     std::uint64_t samples_;        ///< placements over which the exploration falls to 0
     std::optional<double> share_;  ///< of the time, over which it falls instead; nothing: not timed
     Random random_;
+    Pieces pieces_;
     SoftmaxDistribution distribution_;
     Placement fixed_;  ///< devices of groups without a choice; the others are on their first device
     MovingStatistics statistics_;

@@ -46,6 +46,7 @@ SearchResult refine(SearchResult found, std::shared_ptr<const Problem> finest, c
     if (!found.progress.best_placement) return found;
     const auto climb = obeying_rules(hill_climbing_algorithm().make)({std::move(finest), seed, {start}},
                                                                      {{"neighbourhood", std::string("first")},
+                                                                      {"merge_moves", 0.0},
                                                                       {"restarts", std::int64_t{0}},
                                                                       {"batch_size", kBatch},
                                                                       {"allow_cpu", allow_cpu}});
