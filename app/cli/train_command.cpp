@@ -369,6 +369,8 @@ struct Ended {
     std::string diverged;  ///< why
 };
 
+constexpr double kProgressInterval_s = 0.1;
+
 /// Trains with a progress line and checkpoints. `ranks` may be null.
 Ended train(TrainingTask& training, const TrainArguments& arguments, TrainingRanks* ranks,
             const std::stop_token& stop) {
@@ -376,8 +378,13 @@ Ended train(TrainingTask& training, const TrainArguments& arguments, TrainingRan
     Ended ended;
     const ProgressLine line("");
     auto saved = Clock::now();
+    std::optional<Clock::time_point> shown;
     const auto report = [&](const TrainingState& state, double eta_s) {
-        line.show(progress_text(state, training.budget, eta_s));
+        // Small networks take thousands of updates a second.
+        if (!shown || seconds_since(*shown) >= kProgressInterval_s) {
+            line.show(progress_text(state, training.budget, eta_s));
+            shown = Clock::now();
+        }
         if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
         try {
             save(training, arguments);
