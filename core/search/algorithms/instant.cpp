@@ -29,6 +29,8 @@ const OptionSchema<InstantOptions>& instant_schema() {
     return schema;
 }
 
+/// First acceptance of the annealing: what it starts from is good already.
+constexpr double kFirstAcceptance = 0.002;
 /// Largest number of ops for the list schedulers, which take longer than the policy.
 constexpr std::uint32_t kMostOpsToSchedule = 20'000;
 
@@ -78,6 +80,7 @@ public:
                      context_.simulation,
                      context_.guide},
                     {{"learn_moves", true},
+                     {"start_acceptance", kFirstAcceptance},
                      {"steps", static_cast<std::int64_t>(options_.refinement)},
                      {"allow_cpu", cpus_}});
                 left_ = built_.size() + options_.refinement;
