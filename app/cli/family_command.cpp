@@ -111,9 +111,11 @@ int make_family(const FamilyArguments& arguments) {
                {"networks", std::move(networks)}});
         return kDone;
     }
-    std::cout << info->title << " (" << info->source << ").\nPlace each in " << info->groups
-              << " groups: --group merge --groups " << info->groups << "\n\n"
-              << table("llrrrrrrr", rows);
+    std::cout << info->title << " (" << info->source << ").\n";
+    if (info->groups > 0)
+        std::cout << "Place each in " << info->groups << " groups: --group merge --groups " << info->groups
+                  << '\n';
+    std::cout << '\n' << table("llrrrrrrr", rows);
     if (!arguments.out.empty()) {
         std::cout << "\nwritten to " << printable((Path(arguments.out) / "train").string(), 4096) << " and "
                   << printable((Path(arguments.out) / "test").string(), 4096) << std::endl;

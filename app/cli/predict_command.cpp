@@ -141,7 +141,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
 }  // namespace
 
 void PredictArguments::add_to(CLI::App& command) {
-    command.add_option("POLICY", policy, "Policy file written by train [the policy that ships]")
+    command.add_option("POLICY", policy, "Policy file written by train; without it the policy that ships")
         ->check(usage::path());
     job.add_to(command, objectives());
     command.get_option("GRAPH")->required(false);

@@ -512,7 +512,7 @@ void TrainArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(0))
         ->type_name("K")
         ->capture_default_str();
-    command.add_option("--policy", policy, usage::joined(known, ", "))->type_name("P")->capture_default_str();
+    command.add_option("--policy", policy, usage::joined(known, "|"))->type_name("P")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
     command.add_option("--updates", updates, "Policy updates [until --seconds, else the policy's option]")
         ->check(usage::whole_number(1, 1'000'000'000))

@@ -18,7 +18,7 @@ struct FamilyInfo {
     std::string_view name;    ///< "cifar10"
     std::string_view title;   ///< "CIFAR-10 cells"
     std::string_view source;  ///< where its architecture is described
-    std::uint32_t groups;  ///< number of groups that a network's ops are merged into (Placeto, appendix A.3)
+    std::uint32_t groups;  ///< that a network's ops are merged into (Placeto, appendix A.3); 0: each op alone
     Graph (*build)(std::string_view name, std::uint64_t seed);
 };
 

@@ -187,7 +187,7 @@ void TestCliUsage::wrongUsage_data() {
     row("workspace as Exprimo", simulate({"--memory", "exprimo", "--workspace", "1MB"}),
         "--workspace: --memory exprimo counts only parameters");
     row("unknown algorithm", {"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "magic"},
-        "there is no such algorithm; there are auto, single-device");
+        "there is no such algorithm; there are auto, instant, single-device");
     row("setting without value", optimize({"--set", "elite_size"}),
         "--set elite_size: expected option=value; genetic has population_size, ");
     row("unknown setting", optimize({"--set", "nope=1"}),
@@ -227,7 +227,8 @@ void TestCliUsage::wrongUsage_data() {
         "--set genetic.nope=1: unknown option \"nope\", known are population_size, ");
     row("settings of one at odds", compare({"--algorithms", "genetic", "--set", "genetic.elite_size=70"}),
         "--set: elite_size = 70 is out of range, expected less than population_size = 50");
-    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post, placeto, placeto-families, ");
+    row("unknown experiment", {"experiment", "e9"},
+        "NAME: expected e3, post, placeto, policy, placeto-families, ");
     row("updates of searches", {"experiment", "e3", "--updates", "5"},
         "--updates: the length of e3 is set by --evaluations");
     row("count of searches", {"experiment", "post", "--count", "5"}, "--count: post does not use it");

@@ -97,14 +97,17 @@ RequestText textOf(const TrainingRequest& wanted, bool folder, bool open) {
                     .arg(toQString(wanted.network->problem->graph->name()))
                     .arg(wanted.network->problem->groups)};
     }
-    const std::uint32_t train = (wanted.count + 1) / 2;
+    const std::uint32_t train = (wanted.count + 1) / 2, test = wanted.count - train;
+    const std::uint32_t groups = wanted.options.problem.grouping == GroupingOptions()
+                                     ? wanted.family->groups
+                                     : wanted.options.problem.grouping.merge_groups;
+    if (groups == 0)
+        return {{}, LearnWindow::tr("%L1 training networks, %L2 test networks").arg(train).arg(test)};
     return {{},
             LearnWindow::tr("%L1 training networks, %L2 test networks, up to %L3 groups each")
                 .arg(train)
-                .arg(wanted.count - train)
-                .arg(wanted.options.problem.grouping == GroupingOptions()
-                         ? wanted.family->groups
-                         : wanted.options.problem.grouping.merge_groups)};
+                .arg(test)
+                .arg(groups)};
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ JobOptions training_options(const TrainingRequest& request) {
     options.supplements = {};
     options.problem.constraints = {};
     if (options.penalty == MemoryPenalty()) options.penalty.rule = MemoryRule::placeto;
-    if (request.family != nullptr && options.problem.grouping == GroupingOptions()) {
+    if (request.family != nullptr && request.family->groups > 0 &&
+        options.problem.grouping == GroupingOptions()) {
         options.problem.grouping.rule = GroupingRule::merge;
         options.problem.grouping.merge_groups = request.family->groups;
     }
