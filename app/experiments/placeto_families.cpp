@@ -87,12 +87,14 @@ const std::array kClaims{
           [](const std::vector<double>& ratios) { return median(ratios) >= 0.8 && median(ratios) <= 1.2; }},
 };
 
+constexpr std::array<std::string_view, 3> kPlacetoFamilies{"cifar10", "ptb", "nmt"};
+
 std::vector<Finding> findings(const LearningData& data) {
     std::vector<Finding> all;
     for (const Claim& claim : kClaims) {
-        for (const FamilyInfo& family : known_families()) {
-            Finding finding{std::string(family.name), std::string(claim.text), Verdict::not_run, "-"};
-            if (const std::vector<double> ratios = claim.ratios(data, family.name); !ratios.empty()) {
+        for (const std::string_view family : kPlacetoFamilies) {
+            Finding finding{std::string(family), std::string(claim.text), Verdict::not_run, "-"};
+            if (const std::vector<double> ratios = claim.ratios(data, family); !ratios.empty()) {
                 finding.verdict = claim.holds(ratios) ? Verdict::holds : Verdict::differs;
                 // Placements that do not fit have no time to compare.
                 const double middle = median(ratios);
@@ -127,7 +129,7 @@ const LearningExperiment& placeto_families() {
         "The RNN is ColocRL's network. On nmt Placeto uses its preset far-sighted, unless one of its options "
         "is set.",
         {},
-        {"cifar10", "ptb", "nmt"},
+        {kPlacetoFamilies.begin(), kPlacetoFamilies.end()},
         60,
         32,
         {{find_algorithm("placeto"), {}}, {find_algorithm("colocrl"), {}}},
