@@ -20,6 +20,10 @@ Linear::Linear(std::span<const float> weights, std::size_t first, std::size_t ou
     }
 }
 
+void Linear::add(const float* x, std::size_t rows, float* y) const {
+    add_product(y, out_, rows, out_, {x, in_}, in_, columns_.data(), out_);
+}
+
 void Linear::add(const Table& x, std::size_t begin, std::size_t first_row, Table& y) const {
     add_product(y[first_row], out_, x.rows() - first_row, out_, {x[first_row], x.width}, x.width,
                 columns_.data() + begin * out_, out_);

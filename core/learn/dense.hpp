@@ -44,6 +44,8 @@ public:
     // A part of the inputs begins with input `begin`, and the rows of `x` have as many numbers. Rows of `y`
     // and `y_slope` have out() numbers.
 
+    /// Adds to `rows` rows of `y` what all inputs give, without b.
+    void add(const float* x, std::size_t rows, float* y) const;
     /// Adds to `y` what this part of the inputs gives, without b.
     void add(const Table& x, std::size_t begin, std::size_t first_row, Table& y) const;
     /// Adds to the first `inputs` numbers of each row of `x_slope`.

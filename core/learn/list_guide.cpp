@@ -2,14 +2,13 @@
 #include "core/learn/list_guide.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace placewright {
 namespace {
 
 /// Largest number of groups that a move decides on.
-constexpr double kLongestMove = 64;
+constexpr std::size_t kLongestMove = 64;
 /// Attempts at a move that changes something.
 constexpr int kGuideTries = 4;
 /// Draws of a start placement, by number wanted: some are equal.
@@ -40,19 +39,8 @@ std::vector<Placement> ListGuide::starts(std::size_t count, Random& random) {
 bool ListGuide::move(std::span<DeviceId> placement, Random& random) {
     if (movable_.empty()) return false;
     const Placement before(placement.begin(), placement.end());
-    const double longest = std::min(kLongestMove, static_cast<double>(movable_.size()));
     for (int i = 0; i < kGuideTries; ++i) {
-        const auto length =
-            std::clamp(static_cast<std::size_t>(std::exp(random.uniform() * std::log(longest + 1))),
-                       std::size_t{1}, movable_.size());
-        std::vector<GroupId> part;
-        if (random.chance(0.5)) {
-            const std::size_t begin = random.index(movable_.size() - length + 1);
-            const auto first = movable_.begin() + static_cast<std::ptrdiff_t>(begin);
-            part.assign(first, first + static_cast<std::ptrdiff_t>(length));
-        } else {
-            part = nearest_groups(*graph_, random.pick(std::span<const GroupId>(movable_)), length);
-        }
+        const std::vector<GroupId> part = random_part(*graph_, movable_, kLongestMove, random);
         const Rollout rollout = decoder_.decode(before, part, random, false);
         bool changed = false;
         for (std::size_t k = 0; k < rollout.nodes.size(); ++k) {

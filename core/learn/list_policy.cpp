@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/learn/linear_map.hpp"
+#include "core/learn/dense.hpp"
 #include "core/learn/policies.hpp"
 #include "core/learn/torch_module.hpp"
 #include "core/learn/training_schema.hpp"
@@ -14,6 +14,51 @@ namespace placewright {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void rectify(std::vector<float>& values) {
+    for (float& value : values) value = std::max(value, 0.0F);
+}
+
+/// Rows that are all equal to this one.
+std::vector<float> rows_of(const float* row, std::size_t rows, std::size_t width) {
+    std::vector<float> all;
+    all.reserve(rows * width);
+    for (std::size_t i = 0; i < rows; ++i) all.insert(all.end(), row, row + width);
+    return all;
+}
+
+/// Reads the maps before those of the head. Returns the embeddings of the groups: [group * width].
+std::vector<float> embeddings_of(const PolicyGraph& graph, const ListNetwork& network, LayerReader& reader) {
+    const std::vector<float> features = ListState::group_features(graph);
+    const std::size_t width = network.width;
+    const Linear input = reader.linear();
+    std::vector<float> x = rows_of(input.bias(), graph.nodes, width), means(x.size());
+    input.add(features.data(), graph.nodes, x.data());
+    rectify(x);
+    for (std::uint32_t round = 0; round < network.rounds; ++round) {
+        const Linear own = reader.linear();
+        std::vector<float> heard = rows_of(own.bias(), graph.nodes, width);
+        own.add(x.data(), graph.nodes, heard.data());
+        for (const bool down : {true, false}) {
+            const Linear map = reader.linear();
+            std::ranges::fill(means, 0.0F);
+            for (GroupId group = 0; group < graph.nodes; ++group) {
+                const auto others = down ? graph.parents(group) : graph.children(group);
+                float* const mean = means.data() + group * width;
+                for (const GroupId other : others) {
+                    for (std::size_t i = 0; i < width; ++i) mean[i] += x[other * width + i];
+                }
+                for (std::size_t i = 0; i < width && !others.empty(); ++i)
+                    mean[i] /= static_cast<float>(others.size());
+                for (std::size_t i = 0; i < width; ++i) heard[group * width + i] += map.bias()[i];
+            }
+            map.add(means.data(), graph.nodes, heard.data());
+        }
+        rectify(heard);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] += heard[i];
+    }
+    return x;
+}
 
 struct ListOptions : PolicyOptions {
     std::uint32_t width = 32;
@@ -61,79 +106,41 @@ const OptionSchema<ListOptions>& list_schema() {
 
 }  // namespace
 
-struct ListDecoder::Networks {
-    Networks(const ListNetwork& shape, std::span<const float> weights) {
-        const std::vector<PolicyParameter> parameters = shape.parameters();
-        LinearMapReader reader(parameters, weights);
-        input = reader.take();
-        for (std::uint32_t i = 0; i < shape.rounds; ++i) {
-            auto& round = rounds.emplace_back();
-            for (LinearMap& map : round) map = reader.take();
-        }
-        embedding = reader.take();
-        features = reader.take();
-        attention = reader.take();
-        candidate = reader.take();
-        attended = reader.take();
-        score = reader.take();
-    }
+/// The maps that score a device.
+struct ListDecoder::Head {
+    explicit Head(LayerReader& reader)
+        : embedding(reader.linear()),
+          features(reader.linear()),
+          attention(reader.linear()),
+          candidate(reader.linear()),
+          attended(reader.linear()),
+          score(reader.linear()) {}
 
-    /// Returns [group * width].
-    std::vector<float> embeddings(const PolicyGraph& graph) const {
-        const std::vector<float> features_of = ListState::group_features(graph);
-        const std::size_t width = input.out;
-        std::vector<float> x(graph.nodes * width), y(x.size()), mean(width);
-        for (GroupId group = 0; group < graph.nodes; ++group) {
-            input.apply(features_of.data() + group * ListNetwork::kGroupFeatures, x.data() + group * width);
-            input.rectify(x.data() + group * width);
-        }
-        for (const auto& [own, parents, children] : rounds) {
-            for (GroupId group = 0; group < graph.nodes; ++group) {
-                float* to = y.data() + group * width;
-                own.apply(x.data() + group * width, to);
-                const auto hear = [&](const LinearMap& map, std::span<const GroupId> others) {
-                    std::ranges::fill(mean, 0.0F);
-                    for (const GroupId other : others) {
-                        for (std::size_t i = 0; i < width; ++i) mean[i] += x[other * width + i];
-                    }
-                    for (float& value : mean)
-                        value /= static_cast<float>(std::max<std::size_t>(others.size(), 1));
-                    for (std::size_t i = 0; i < width; ++i) to[i] += map.bias[i];
-                    map.add(mean.data(), to);
-                };
-                hear(parents, graph.parents(group));
-                hear(children, graph.children(group));
-                for (std::size_t i = 0; i < width; ++i) to[i] = x[group * width + i] + std::max(to[i], 0.0F);
-            }
-            x.swap(y);
-        }
-        return x;
-    }
-
-    LinearMap input, embedding, features, attention, candidate, attended, score;
-    std::vector<std::array<LinearMap, 3>> rounds;  ///< own, parents, children
+    Linear embedding, features, attention, candidate, attended, score;
 };
 
 ListDecoder::ListDecoder(const PolicyGraph& graph, const ListNetwork& network, std::span<const float> weights)
     : graph_(graph),
       network_(network),
-      networks_(std::make_unique<Networks>(network, weights)),
+      weights_(weights.begin(), weights.end()),
       order_(list_order(graph)),
       state_(graph, order_),
-      embedded_(std::size_t{graph.nodes} * network.hidden),
       decided_(graph.nodes),
-      features_(ListNetwork::kDeviceFeatures),
-      hidden_(std::size_t{graph.devices} * network.hidden),
+      features_(graph.devices * ListNetwork::kDeviceFeatures),
+      first_(std::size_t{graph.devices} * network.hidden),
+      second_(first_.size()),
+      mean_(network.hidden),
       attended_(network.hidden),
-      second_(network.hidden),
-      scores_(graph.devices),
-      weights_(graph.devices) {
-    const std::vector<float> embeddings = networks_->embeddings(graph);
-    for (GroupId group = 0; group < graph.nodes; ++group) {
-        float* to = embedded_.data() + std::size_t{group} * network.hidden;
-        networks_->embedding.apply(embeddings.data() + std::size_t{group} * network.width, to);
-        for (std::size_t i = 0; i < network.hidden; ++i) to[i] += networks_->features.bias[i];
-    }
+      attention_(graph.devices),
+      scores_(graph.devices) {
+    const std::vector<PolicyParameter> parameters = network.parameters();
+    LayerReader reader(parameters, weights_);
+    const std::vector<float> embeddings = embeddings_of(graph, network, reader);
+    head_ = std::make_unique<const Head>(reader);
+    embedded_ = rows_of(head_->embedding.bias(), graph.nodes, network.hidden);
+    head_->embedding.add(embeddings.data(), graph.nodes, embedded_.data());
+    for (std::size_t i = 0; i < embedded_.size(); ++i)
+        embedded_[i] += head_->features.bias()[i % network.hidden];
 }
 
 ListDecoder::~ListDecoder() = default;
@@ -144,41 +151,42 @@ void ListDecoder::score(GroupId group) {
     const auto allowed = [&](std::size_t device) {
         return graph_.allowed[std::size_t{group} * devices + device] != 0;
     };
-    float most = kNever;
     for (std::size_t device = 0; device < devices; ++device) {
-        if (!allowed(device)) continue;
-        float* values = hidden_.data() + device * hidden;
-        state_.device_features(device, features_.data());
-        std::copy_n(embedded, hidden, values);
-        networks_->features.add(features_.data(), values);
-        networks_->features.rectify(values);
-        networks_->attention.apply(values, &weights_[device]);
-        most = std::max(most, weights_[device]);
+        state_.device_features(device, features_.data() + device * ListNetwork::kDeviceFeatures);
+        std::copy_n(embedded, hidden, first_.data() + device * hidden);
     }
-    std::ranges::fill(second_, 0.0F);
-    float sum = 0;
+    head_->features.add(features_.data(), devices, first_.data());
+    rectify(first_);
+    std::ranges::fill(attention_, *head_->attention.bias());
+    head_->attention.add(first_.data(), devices, attention_.data());
+
+    float most = kNever, sum = 0;
+    for (std::size_t device = 0; device < devices; ++device) {
+        if (allowed(device)) most = std::max(most, attention_[device]);
+    }
+    std::ranges::fill(mean_, 0.0F);
     for (std::size_t device = 0; device < devices; ++device) {
         if (!allowed(device)) continue;
-        const float weight = std::exp(weights_[device] - most);
+        const float weight = std::exp(attention_[device] - most);
         sum += weight;
-        for (std::size_t i = 0; i < hidden; ++i) second_[i] += weight * hidden_[device * hidden + i];
+        for (std::size_t i = 0; i < hidden; ++i) mean_[i] += weight * first_[device * hidden + i];
     }
-    for (float& value : second_) value /= sum;
-    networks_->attended.apply(second_.data(), attended_.data());
-    for (std::size_t i = 0; i < hidden; ++i) attended_[i] += networks_->candidate.bias[i];
-    for (std::size_t device = 0; device < devices; ++device) {
-        scores_[device] = kNever;
-        if (!allowed(device)) continue;
-        std::ranges::copy(attended_, second_.begin());
-        networks_->candidate.add(hidden_.data() + device * hidden, second_.data());
-        networks_->candidate.rectify(second_.data());
-        networks_->score.apply(second_.data(), &scores_[device]);
-        scores_[device] += state_.preference(network_, device);
-    }
+    for (float& value : mean_) value /= sum;
+    std::copy_n(head_->attended.bias(), hidden, attended_.begin());
+    head_->attended.add(mean_.data(), 1, attended_.data());
+    for (std::size_t i = 0; i < hidden; ++i) attended_[i] += head_->candidate.bias()[i];
+    for (std::size_t device = 0; device < devices; ++device)
+        std::ranges::copy(attended_, second_.data() + device * hidden);
+    head_->candidate.add(first_.data(), devices, second_.data());
+    rectify(second_);
+    std::ranges::fill(scores_, *head_->score.bias());
+    head_->score.add(second_.data(), devices, scores_.data());
+    for (std::size_t device = 0; device < devices; ++device)
+        scores_[device] = allowed(device) ? scores_[device] + state_.preference(network_, device) : kNever;
 }
 
 Rollout ListDecoder::decode(const Placement& start, std::span<const GroupId> decided, Random& random,
-                            bool greedy, float temperature) {
+                            bool greedy) {
     std::ranges::fill(decided_, std::uint8_t{0});
     for (const GroupId group : decided) decided_[group] = 1;
     Rollout rollout{start, {}, {}, {}};
@@ -197,9 +205,9 @@ Rollout ListDecoder::decode(const Placement& start, std::span<const GroupId> dec
         if (!greedy) {
             float sum = 0;
             for (std::size_t i = 0; i < scores_.size(); ++i)
-                sum += weights_[i] = std::exp((scores_[i] - *best) / temperature);
-            for (float& weight : weights_) weight /= sum;
-            device = draw_index(weights_, random);
+                sum += attention_[i] = std::exp(scores_[i] - *best);
+            for (float& weight : attention_) weight /= sum;
+            device = draw_index(attention_, random);
         }
         state_.place(place, device);
         rollout.nodes.push_back(group);

@@ -18,31 +18,32 @@ public:
     ~ListDecoder();
 
     /// Decides on the groups of `decided`, in the policy's own order; others stay where `start` has them.
-    /// Scores are divided by `temperature` before a device is drawn.
-    Rollout decode(const Placement& start, std::span<const GroupId> decided, Random& random, bool greedy,
-                   float temperature = 1);
+    Rollout decode(const Placement& start, std::span<const GroupId> decided, Random& random, bool greedy);
     /// Returns the probabilities of all devices at each decision of the rollout: [decision * devices +
     /// device].
     std::vector<float> probabilities(const Rollout& rollout);
 
-    const PolicyGraph& graph() const { return graph_; }
     /// All groups in the order in which the policy goes through them.
     std::span<const GroupId> order() const { return order_; }
 
 private:
-    struct Networks;
+    struct Head;
 
     /// Computes the scores of the devices that the group may be on; -infinity for the others.
     void score(GroupId group);
 
     const PolicyGraph& graph_;
     ListNetwork network_;
-    std::unique_ptr<const Networks> networks_;
+    std::vector<float> weights_;
+    std::unique_ptr<const Head> head_;
     std::vector<GroupId> order_;
     ListState state_;
     std::vector<float> embedded_;  ///< [group * hidden]: what a group's embedding adds to the first layer
     std::vector<std::uint8_t> decided_;
-    std::vector<float> features_, hidden_, attended_, second_, scores_, weights_;
+    std::vector<float> features_;            ///< [device * feature]
+    std::vector<float> first_, second_;      ///< [device * hidden]: layers
+    std::vector<float> mean_, attended_;     ///< [hidden]: of the first layer by the attention, and mapped
+    std::vector<float> attention_, scores_;  ///< [device]
 };
 
 class ListPolicy final : public Policy {

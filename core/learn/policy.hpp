@@ -99,9 +99,9 @@ public:
     /// Adds the gradient to `gradient`, which has the size of the weights.
     virtual GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const = 0;
 
-    /// Returns whether a rollout decides on the groups of its order alone, and the others stay where it
-    /// starts. Of other policies the order holds all groups that have a choice.
-    virtual bool completes() const { return improves(); }
+    /// Returns whether a rollout decides on the groups of its order alone, and all others stay where it
+    /// starts. The orders of other policies hold all groups that have a choice.
+    virtual bool completes() const { return false; }
 
     /// Returns the rollout that ends in `placement` and decides on the groups of `order`, except those on a
     /// device that no group may move to.

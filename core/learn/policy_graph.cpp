@@ -12,6 +12,7 @@
 #include <queue>
 
 #include "core/learn/policy_kinds.hpp"
+#include "core/search/parts/variation.hpp"
 
 namespace placewright {
 namespace {
@@ -276,6 +277,14 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu, 
     for (const double time_s : sizes.times_on_s) duration_on.push_back(static_cast<float>(time_s / way_s));
     set_devices(*this, sizes);
     set_links(*this, way_s);
+}
+
+std::vector<GroupId> random_part(const PolicyGraph& graph, std::span<const GroupId> groups, std::size_t most,
+                                 Random& random) {
+    const std::size_t length = any_scale(std::min(most, groups.size()), random);
+    if (!random.chance(0.5)) return nearest_groups(graph, random.pick(groups), length);
+    const auto run = groups.subspan(random.index(groups.size() - length + 1), length);
+    return {run.begin(), run.end()};
 }
 
 std::vector<GroupId> nearest_groups(const PolicyGraph& graph, GroupId group, std::size_t count) {

@@ -111,6 +111,11 @@ struct PolicyGraph {
     }
 };
 
+/// Returns a random part of `groups`, at most `most` of them and on any scale: a run of them or, as often,
+/// the groups with a choice that are nearest to one. `groups` is not empty.
+std::vector<GroupId> random_part(const PolicyGraph& graph, std::span<const GroupId> groups, std::size_t most,
+                                 Random& random);
+
 /// Returns the group and those groups with a choice that are nearest to it along the edges, `count` in all or
 /// as many as can be reached; in the order of their distance.
 std::vector<GroupId> nearest_groups(const PolicyGraph& graph, GroupId group, std::size_t count);

@@ -166,27 +166,9 @@ void Trainer::show(std::vector<KnownPlacement> known) {
     }
 }
 
-/// Returns all groups, or of a policy that completes placements a part of them: a run of any length in
-/// topological order, or the groups that are nearest to one.
-std::vector<GroupId> Trainer::part_of(std::size_t graph, bool part, Random& random) const {
-    const PolicyGraph& all = *graphs_[graph].graph;
-    std::vector<GroupId> order = decision_order(all, 1);
-    if (order.empty() || !policy_->completes() || !part) return order;
-    const double scale = std::log(static_cast<double>(order.size()) + 1);
-    const auto length = std::clamp(static_cast<std::size_t>(std::exp(random.uniform() * scale)),
-                                   std::size_t{1}, order.size());
-    if (random.chance(0.5)) {
-        const std::size_t begin = random.index(order.size() - length + 1);
-        return {order.begin() + static_cast<std::ptrdiff_t>(begin),
-                order.begin() + static_cast<std::ptrdiff_t>(begin + length)};
-    }
-    return nearest_groups(all, random.pick(std::span<const GroupId>(order)), length);
-}
-
 Episode Trainer::draw(std::uint32_t worker) const {
     // Goes through all graphs in turn, in a new order each time.
-    const std::uint64_t number =
-        (state_.updates * options_.workers + worker) / std::max(options_.graph_episodes, std::uint32_t{1});
+    const std::uint64_t number = (state_.updates * options_.workers + worker) / options_.graph_episodes;
     std::vector<std::size_t> turns(graphs_.size());
     std::iota(turns.begin(), turns.end(), std::size_t{0});
     Random turn = stream(seed_, number / graphs_.size(), ~std::uint64_t{0} - 1);
@@ -201,22 +183,25 @@ Episode Trainer::draw(std::uint32_t worker) const {
     if (!policy_->improves() && random.chance(schedule(options_.imitation, options_.final_imitation))) {
         const std::size_t shown = random.index(graphs_.size());
         if (const Placement& best = state_.best[shown].placement; !best.empty()) {
+            const PolicyGraph& its = *graphs_[shown].graph;
+            std::vector<GroupId> order = decision_order(its, 1);
+            if (policy_->completes() && !order.empty() && random.chance(0.5))
+                order = random_part(its, order, order.size(), random);
             episode.graph = shown;
-            episode.rollout =
-                policy_->leading_to(*graphs_[shown].graph, best, part_of(shown, random.chance(0.5), random));
+            episode.rollout = policy_->leading_to(its, best, order);
             return episode;
         }
     }
     Placement first = start(episode.graph, random);
     std::vector<GroupId> order =
         decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
-    if (policy_->completes() && !policy_->improves() && common.chance(options_.part_episodes)) {
+    if (policy_->completes() && !order.empty() && common.chance(options_.part_episodes)) {
         const Placement& best = state_.best[episode.graph].placement;
         first =
             best.empty() || common.chance(0.5)
                 ? last_placement(graph, policy_->roll_out(graph, state_.weights, first, order, common, false))
                 : best;
-        order = part_of(episode.graph, true, common);
+        order = random_part(graph, order, order.size(), common);
     }
     episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
     if (policy_->improves() && options_.reward != "terminal") {

@@ -176,7 +176,6 @@ private:
     };
 
     Placement start(std::size_t graph, Random& random) const;
-    std::vector<GroupId> part_of(std::size_t graph, bool part, Random& random) const;
     Episode draw(std::uint32_t worker) const;
     std::vector<double> returns(std::span<const double> costs, std::size_t decisions) const;
     std::vector<std::vector<double>> advantages(std::span<const Outcome> outcomes);

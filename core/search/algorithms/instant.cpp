@@ -42,8 +42,8 @@ public:
     Instant(const SearchContext& context, const InstantOptions& options)
         : context_(context), options_(options) {
         std::vector<Placement> first = checked_seeds(context);
-        const DeviceChoices choices(context.problem, false);
-        for (Placement& placement : choices.on_each_device()) first.push_back(std::move(placement));
+        for (Placement& placement : DeviceChoices(context.problem, false).on_each_device())
+            first.push_back(std::move(placement));
         if (context.guide != nullptr) {
             Random random(context.seed);
             for (Placement& placement : context.guide->starts(options.draws, random))
@@ -52,6 +52,7 @@ public:
         stage_ = propose_in_turn(std::move(first));
         const auto fill = [this](const AlgorithmInfo& info, bool allow_cpu) {
             return [this, info, allow_cpu] {
+                cpus_ = cpus_ || (allow_cpu && !fits_);
                 return fits_ ? nullptr : made(info, {{"allow_cpu", allow_cpu}});
             };
         };
@@ -112,12 +113,9 @@ public:
         if (annealing_) {
             left_ -= std::min(left_, scores.size());
         } else {
-            const DeviceChoices choices(context_.problem, false);
             for (std::size_t i = 0; i < scores.size(); ++i) {
                 built_.push_back({asked_[i], scores[i]});
                 fits_ = fits_ || scores[i].fits;
-                for (GroupId group = 0; group < asked_[i].size() && !cpus_; ++group)
-                    cpus_ = !choices.allows(group, asked_[i][group]);
             }
         }
         stage_->tell(scores);

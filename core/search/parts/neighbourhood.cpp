@@ -231,7 +231,7 @@ bool Neighbourhood::move(MoveKind kind, std::span<DeviceId> placement, Random& r
 bool Neighbourhood::shift_boundary(std::span<DeviceId> placement, Random& random) const {
     const std::size_t end = random_stage(placement, random).end;
     if (end == order_.size()) return false;
-    const std::size_t length = random_length(random);
+    const std::size_t length = any_scale(order_.size(), random);
     if (random.chance(0.5))
         return put(groups({end, std::min(end + length, order_.size())}), placement[order_[end - 1]],
                    placement);
@@ -253,15 +253,9 @@ bool Neighbourhood::swap_devices(std::span<DeviceId> placement, Random& random) 
     return changed;
 }
 
-/// Draws a length on any scale with the same probability: log-uniform from 1 to all.
-std::size_t Neighbourhood::random_length(Random& random) const {
-    const double length = std::exp(random.uniform() * std::log(static_cast<double>(order_.size()) + 1));
-    return std::clamp(static_cast<std::size_t>(length), std::size_t{1}, order_.size());
-}
-
 Neighbourhood::Run Neighbourhood::random_run(Random& random) const {
     const std::size_t begin = random.index(order_.size());
-    return {begin, std::min(begin + random_length(random), order_.size())};
+    return {begin, std::min(begin + any_scale(order_.size(), random), order_.size())};
 }
 
 Neighbourhood::Run Neighbourhood::random_stage(std::span<const DeviceId> placement, Random& random) const {

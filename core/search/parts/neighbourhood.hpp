@@ -105,7 +105,6 @@ private:
     bool shift_boundary(std::span<DeviceId> placement, Random& random) const;
     bool swap_devices(std::span<DeviceId> placement, Random& random) const;
 
-    std::size_t random_length(Random& random) const;
     Run random_run(Random& random) const;
     /// Returns the longest run on one device around a random position.
     Run random_stage(std::span<const DeviceId> placement, Random& random) const;

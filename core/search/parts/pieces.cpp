@@ -2,21 +2,16 @@
 #include "core/search/parts/pieces.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
+
+#include "core/search/parts/variation.hpp"
 
 namespace placewright {
 namespace {
 
 constexpr std::uint32_t kNoPiece = std::numeric_limits<std::uint32_t>::max();
-
-/// From 1 to `most`, on any scale with the same probability.
-std::size_t any_scale(std::size_t most, Random& random) {
-    const double drawn = std::exp(random.uniform() * std::log(static_cast<double>(most) + 1));
-    return std::clamp(static_cast<std::size_t>(drawn), std::size_t{1}, most);
-}
 
 /// Pieces while they join each other: a forest of disjoint sets.
 class Joining {

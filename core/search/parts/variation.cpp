@@ -12,6 +12,11 @@ constexpr double kMeanZoneLength = 5;
 
 }  // namespace
 
+std::size_t any_scale(std::size_t most, Random& random) {
+    const double drawn = std::exp(random.uniform() * std::log(static_cast<double>(most) + 1));
+    return std::clamp(static_cast<std::size_t>(drawn), std::size_t{1}, most);
+}
+
 Move random_move(std::span<const DeviceId> placement, const DeviceChoices& choices, Random& random) {
     const GroupId group = random.pick(choices.movable());
     const std::span<const DeviceId> devices = choices.of(group);

@@ -24,6 +24,9 @@ struct Move {
 /// must not be empty.
 Move random_move(std::span<const DeviceId> placement, const DeviceChoices& choices, Random& random);
 
+/// Returns a number from 1 to `most`, on any scale with the same probability: log-uniform.
+std::size_t any_scale(std::size_t most, Random& random);
+
 /// Mutates each gene in turn: with probability `copy_rate` it takes the device that its left neighbour had
 /// before the mutation, otherwise with probability `rate` a random device (maybe the same). The first gene
 /// has no left neighbour and is mutated with `rate` only.
