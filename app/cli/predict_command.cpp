@@ -113,10 +113,14 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
 }
 
 void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted,
-                      const Outcome& outcome) {
-    std::cout << find_policy(policy.record.policy)->title << " after " << policy.state.updates
-              << (policy.state.updates == 1 ? " update: " : " updates: ") << "placed in "
-              << format_seconds(predicted.predict_s);
+                      const Outcome& outcome, const PredictArguments& arguments) {
+    if (arguments.policy.empty()) {
+        std::cout << "The policy that ships: ";
+    } else {
+        std::cout << find_policy(policy.record.policy)->title << " after " << policy.state.updates
+                  << (policy.state.updates == 1 ? " update: " : " updates: ");
+    }
+    std::cout << "placed in " << format_seconds(predicted.predict_s);
     if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
     const Objective& objective = *job.objective;
     if (!objective.is_step_time())
@@ -192,6 +196,10 @@ int predict(const PredictArguments& given) {
     // A single file is the network.
     if (arguments.job.network.empty()) arguments.job.network = std::exchange(arguments.policy, {});
     if (arguments.job.network.empty()) throw CLI::RequiredError("GRAPH");
+    if (arguments.policy.empty() && Path(arguments.job.network).extension() == ".safetensors" &&
+        !holds_weights(arguments.job.network))
+        throw UsageError("predict: " + arguments.job.network +
+                         " is a policy: name the network that it is to place as well");
     const bool shipped = arguments.policy.empty();
     if (shipped && arguments.best)
         throw UsageError(
@@ -227,7 +235,7 @@ int predict(const PredictArguments& given) {
         if (remedies) add_remedies(json, *remedies, job);
         print(json);
     } else {
-        print_prediction(policy, job, predicted, outcome);
+        print_prediction(policy, job, predicted, outcome, arguments);
         if (remedies) print_remedies(*remedies, job);
     }
     if (!arguments.out.empty()) {

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
@@ -305,8 +306,32 @@ void print_training(const TrainingTask& training, const Ending& ending) {
     std::cout << table("llrrrr", rows);
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point time) {
+    return std::chrono::duration<double>(Clock::now() - time).count();
+}
+
+void save(const TrainingTask& training, const TrainArguments& arguments) {
+    write_policy(training.curriculum.record, training.trainer->state(), training.trainer->policy(),
+                 arguments.out);
+}
+
+/// Saves if the last time, `saved`, is long enough ago.
+void checkpoint(const TrainingTask& training, const TrainArguments& arguments, Clock::time_point& saved) {
+    if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
+    try {
+        save(training, arguments);
+    } catch (const InputError& error) {
+        // The next checkpoint may succeed, for example on a disk that was full.
+        std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192) << '\n';
+    }
+    saved = Clock::now();
+}
+
 /// Searches for the placements that imitation shows, of each lesson without one, with the seed of the
-/// training; each rank searches for a part of them. Returns false if it was stopped.
+/// training; each rank searches for a part of them. One process alone saves what it has found as often as
+/// checkpoints, and after a stop. Returns false if it was stopped.
 bool teach(TrainingTask& training, const TrainArguments& arguments, const std::stop_token& stop = {}) {
     Trainer& trainer = *training.trainer;
     if (arguments.teacher == 0 || trainer.state().updates > 0) return true;
@@ -315,9 +340,11 @@ bool teach(TrainingTask& training, const TrainArguments& arguments, const std::s
     const ProgressLine line("");
     const std::vector<Lesson>& lessons = training.curriculum.training;
     std::vector<Trainer::KnownPlacement> known;
+    auto saved = Clock::now();
     for (std::size_t i = rank; i < lessons.size(); i += ranks) {
+        if (!trainer.state().best[i].placement.empty()) continue;
         if (rank == 0)
-            line.show("searching for what to imitate: network " + std::to_string(i + 1) + " of " +
+            line.show("searching for placements to imitate: network " + std::to_string(i + 1) + " of " +
                       std::to_string(lessons.size()));
         const Job& job = lessons[i].job;
         // Not guided by the shipped policy: what is learned should not depend on it.
@@ -326,8 +353,15 @@ bool teach(TrainingTask& training, const TrainArguments& arguments, const std::s
             {{"policy", false}});
         const SearchResult result =
             run_search(*teacher, *training.evaluators[i], {.evaluations = arguments.teacher}, stop);
-        if (result.end == SearchEnd::cancelled) return false;
+        const bool alone = trainer.peers() == nullptr;
+        if (result.end == SearchEnd::cancelled) {
+            if (alone && !arguments.out.empty()) save(training, arguments);
+            return false;
+        }
         known.push_back({i, {*result.progress.best_placement, result.progress.best}});
+        if (!alone) continue;
+        trainer.show(std::exchange(known, {}));
+        checkpoint(training, arguments, saved);
     }
     trainer.show(std::move(known));
     return true;
@@ -349,17 +383,6 @@ int train_along(const TrainArguments& arguments) {
         ranks.fail(error.what());
     }
     return kDone;
-}
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point time) {
-    return std::chrono::duration<double>(Clock::now() - time).count();
-}
-
-void save(const TrainingTask& training, const TrainArguments& arguments) {
-    write_policy(training.curriculum.record, training.trainer->state(), training.trainer->policy(),
-                 arguments.out);
 }
 
 /// How a training ended. At most one of `lost` and `diverged` is set.
@@ -385,14 +408,7 @@ Ended train(TrainingTask& training, const TrainArguments& arguments, TrainingRan
             line.show(progress_text(state, training.budget, eta_s));
             shown = Clock::now();
         }
-        if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
-        try {
-            save(training, arguments);
-        } catch (const InputError& error) {
-            // The next checkpoint may succeed, for example on a disk that was full.
-            std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192) << '\n';
-        }
-        saved = Clock::now();
+        checkpoint(training, arguments, saved);
     };
     try {
         if (ranks != nullptr)
@@ -532,12 +548,13 @@ void TrainArguments::add_to(CLI::App& command) {
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S")
         ->capture_default_str();
-    command.add_option("--machines-each", machines_each, "Machines for each network, in turn; 0: all")
+    command
+        .add_option("--machines-each", machines_each,
+                    "Machines of each network, taken in turn from --machine; 0: all")
         ->check(usage::whole_number(0, 10'000))
         ->type_name("N")
         ->capture_default_str();
-    command
-        .add_option("--teacher", teacher, "Evaluations of a search of each network for imitation; 0: none")
+    command.add_option("--teacher", teacher, "Search each network with N evaluations first, to imitate that")
         ->check(usage::whole_number(0, 1'000'000'000))
         ->type_name("N")
         ->capture_default_str();
@@ -573,7 +590,11 @@ int train_policy(const TrainArguments& arguments) {
     if (training.trainer->state().updates == 0) {
         if (ended.lost) throw InputError(ended.lost->rank(), "", ended.lost->what());
         if (!ended.diverged.empty()) throw TrainingDiverged(ended.diverged + "; nothing is written");
-        std::cerr << "placewright-cli: cancelled before the first update\n";
+        std::cerr << "placewright-cli: cancelled before the first update";
+        if (arguments.teacher > 0 && !arguments.out.empty() && !ranks)
+            std::cerr << "; the placements to imitate that were found are in "
+                      << printable(arguments.out, 4096) << ": go on with --resume";
+        std::cerr << '\n';
         return kCancelled;
     }
     // Files are written first: they are the costly result, and mpirun soon kills a process that it signalled.

@@ -639,8 +639,9 @@ std::span<const ActionInfo> Actions::table() {
         {.id = Id::placesAtOnce,
          .menu = Menu::run,
          .text = QT_TR_NOOP("Place a new networ&k at once"),
-         .tip = QT_TR_NOOP("Show a placement of each network that is opened, by the policy that ships with "
-                           "the program, as the first run"),
+         .tip = QT_TR_NOOP(
+             "When a network is opened, place it by the policy that ships with the program, as the "
+             "first run"),
          .toggle = true,
          .run =
              [](MainWindow& w) {

@@ -281,7 +281,7 @@ public:
     bool isSearching() const { return m_runs.isSearching(); }
     /// Whether a search runs that the user asked for.
     bool isOptimizing() const { return m_runs.isOptimizing(); }
-    /// Whether all is as the network was opened, but for what placeAtOnce() did.
+    /// Whether nothing but placeAtOnce() has changed anything since the network was opened.
     bool isAsOpened() const;
     /// Shows a run's best placement (undoable), with the machine and the options of that run. A running one
     /// of the open scenario is followed, like followRun().

@@ -12,8 +12,8 @@ namespace placewright {
 
 /// Learned list scheduling: groups are placed in the order of a list scheduler (HEFT: longest path to the end
 /// first). For each group a network scores every device by what a list scheduler would know of it, by where
-/// the neighbours are, and by an embedding of the group that messages along the edges have made. In the two
-/// parts of DOPPLER (Yao et al., 2025) it is the second one; the first, the order, is not learned.
+/// the neighbours are, and by an embedding of the group that messages along the edges have made. DOPPLER
+/// (Yao et al., 2025) learns the next op as well as its device; here the order is fixed.
 ///
 /// A rollout decides on the groups of its order; all others stay where the start placement has them. So the
 /// same network builds placements and changes parts of them.

@@ -23,6 +23,7 @@ private Q_SLOTS:
     void predictAsTrained();
     void predictOtherSizes();
     void predictShipped();
+    void shippedPolicyDamaged();
     void trainByImitation();
 };
 
@@ -421,10 +422,42 @@ void TestCliLearn::predictShipped() {
     QVERIFY(complaint(job + QStringList{"--best"}, 2).contains("--best: needs a policy file"));
     QVERIFY(complaint(job + QStringList{"--objective", "max-load"}, 2)
                 .contains("the policy that ships places for the step time"));
+    const QString policy = path("lonely.safetensors");
+    QCOMPARE(run(lesson({"--updates", "1", "--out", policy})).status, 0);
+    QVERIFY(complaint({policy, "--machine", "4x-v100-nvlink"}, 2)
+                .contains("is a policy: name the network that it is to place as well"));
 
     // What does not fit one device, and not all GPUs together, is placed where it fits.
     const QJsonObject tight = object_of({"predict", path("layer.json"), "--machine", path("pair.json")});
     QVERIFY(tight["best"].toObject()["fits"].toBool());
+}
+
+/// A damaged file of the policy is named, with ways to go on; without the file only predict needs it.
+void TestCliLearn::shippedPolicyDamaged() {
+    const QByteArray models = qgetenv("PLACEWRIGHT_MODELS");
+    const auto restore = qScopeGuard(
+        [&] { models.isNull() ? qunsetenv("PLACEWRIGHT_MODELS") : qputenv("PLACEWRIGHT_MODELS", models); });
+    const QString folder = path("models");
+    QVERIFY(QDir().mkpath(folder + "/policies"));
+    qputenv("PLACEWRIGHT_MODELS", folder.toUtf8());
+    const QString file = folder + "/policies/general.safetensors";
+    const QStringList job{path("diamond.json"), "--machine", path("pair.json")};
+    const QStringList search = QStringList{"optimize", "--evaluations", "20"} + job;
+
+    const Result missing = run(QStringList{"predict"} + job);
+    QCOMPARE(missing.status, 3);
+    QVERIFY2(missing.err.contains("general.safetensors: is not there: install the program again"),
+             missing.err);
+    QCOMPARE(run(search).status, 0);
+
+    write("models/policies/general.safetensors", "no policy");
+    for (const QStringList& arguments : {QStringList{"predict"} + job, search}) {
+        const Result damaged = run(arguments);
+        QCOMPARE(damaged.status, 3);
+        QVERIFY2(damaged.err.startsWith(file.toUtf8() + ": ") && damaged.err.contains("--set policy=false"),
+                 damaged.err);
+    }
+    QCOMPARE(run(search + QStringList{"--set", "policy=false"}).status, 0);
 }
 
 /// Imitation of searches, on some of the machines for each network.
@@ -459,12 +492,22 @@ void TestCliLearn::trainByImitation() {
         QVERIFY(graph.toObject()["best"].toObject()["objective_s"].toDouble() <=
                 graph.toObject()["one_device"].toObject()["objective_s"].toDouble());
 
-    // A training that goes on shows the placements that it has searched for.
-    QCOMPARE(run(arguments + QStringList{"--updates", "2", "--out", again}).status, 0);
-    QCOMPARE(run(arguments + QStringList{"--updates", "4", "--out", again, "--resume"}).status, 0);
-    QFile one(policy), other(again);
-    QVERIFY(one.open(QFile::ReadOnly) && other.open(QFile::ReadOnly));
-    QVERIFY(one.size() == other.size());
+    // What was found before Ctrl+C is not searched for again, and the end is the same.
+    QStringList longer = arguments + QStringList{"--updates", "4", "--resume"};
+    longer[longer.indexOf("4")] = "12";     // six networks
+    longer[longer.indexOf("60")] = "3000";  // evaluations
+    QProcess process;
+    Terminal terminal;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, longer + QStringList{"--out", again});
+    QVERIFY2(terminal.wait_for("to imitate: network 2 of 6"), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    QVERIFY(QFile::exists(again));
+    QCOMPARE(run(longer + QStringList{"--out", again}).status, 0);
+    QCOMPARE(run(longer + QStringList{"--out", path("at-once.safetensors")}).status, 0);
+    QVERIFY(content_of(again) == content_of(path("at-once.safetensors")));
 }
 
 QTEST_GUILESS_MAIN(TestCliLearn)

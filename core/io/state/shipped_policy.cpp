@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
 #include "core/learn/list_guide.hpp"
 
 namespace placewright {
@@ -16,8 +17,16 @@ std::shared_ptr<const PolicyFile> shipped_policy() {
     static const std::shared_ptr<const PolicyFile> policy = [] {
         const Path file = shipped_policy_file();
         std::error_code error;
-        return std::filesystem::exists(file, error) ? std::make_shared<const PolicyFile>(read_policy(file))
-                                                    : nullptr;
+        if (!std::filesystem::exists(file, error)) return std::shared_ptr<const PolicyFile>();
+        try {
+            return std::make_shared<const PolicyFile>(read_policy(file));
+        } catch (const InputError& damage) {
+            const std::string problem = std::string(damage.what()).substr(file.string().size() + 2);
+            throw InputError(file.string(), "",
+                             problem +
+                                 ", or install Placewright again; Auto does without the file if its "
+                                 "option policy is false (--set policy=false)");
+        }
     }();
     return policy;
 }
