@@ -43,7 +43,6 @@ struct Saver {
             snapshot.run_state.make_room(tables, run_state.fresh_transfer);
             copy(tables, run_state, snapshot.run_state);
             snapshot.run_state.now_s = now_s;
-            snapshot.run_state.references = run_state.references;
             note_references(snapshot.references);
             snapshot.events.assign(run_state.heap.events().begin(), run_state.heap.events().end());
             std::ranges::sort(snapshot.events, [](const Event& a, const Event& b) { return a.before(b); });
@@ -101,6 +100,17 @@ void run(const Tables& tables, const PlacedTables& placed, RunState& state, Base
 }
 
 }  // namespace
+
+bool Snapshot::has_references(std::uint32_t first, std::span<const std::uint32_t> numbers) const {
+    auto next =
+        std::ranges::lower_bound(references, first, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+        const bool is_next = next != references.end() && next->first == first + i;
+        if (numbers[i] != (is_next ? next->second : 0)) return false;
+        if (is_next) ++next;
+    }
+    return true;
+}
 
 void copy(const Tables& tables, const RunState& from, RunState& to) {
     std::copy_n(from.waiting.begin(), tables.problem.ops, to.waiting.begin());

@@ -14,14 +14,18 @@ namespace placewright::event_loop {
 /// The state of the base run just after one of its events.
 struct Snapshot {
     /// Few of all possible messages are under way at the same time: make_room() allocates only for those.
-    explicit Snapshot(const Tables& tables) : run_state(tables, 0) {}
+    explicit Snapshot(const Tables& tables) : run_state(tables, 0) { run_state.references = {}; }
 
     std::uint32_t event = 0;
     RunState run_state;
-    std::vector<Event> events;                                        ///< pending events, earliest first
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> references;  ///< non-zero ones: index, number
-    std::vector<double> peak_before;                                  ///< [device], from the beginning
+    std::vector<Event> events;  ///< pending events, earliest first
+    /// Those of run_state that are not zero, by index; run_state itself holds none. Index, number.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> references;
+    std::vector<double> peak_before;   ///< [device], from the beginning
     std::vector<double> peak_of_part;  ///< [device], since the previous snapshot
+
+    /// Whether the references from an index on are these.
+    bool has_references(std::uint32_t first, std::span<const std::uint32_t> numbers) const;
 };
 
 /// `to = from`, without unused entries and without references.

@@ -2,6 +2,8 @@
 #include "core/sim/delta.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <tuple>
 
@@ -15,7 +17,6 @@ namespace {
 
 using namespace event_loop;
 
-constexpr std::size_t kMostSnapshots = 64;
 /// Least average number of events between two snapshots: resuming from a snapshot costs as much as these.
 constexpr std::size_t kLeastEvents = 24;
 constexpr std::size_t kSnapshotBytes = std::size_t{64} << 20;  ///< of all snapshots together
@@ -23,15 +24,10 @@ constexpr std::size_t kMostMoves = 16;                         ///< groups that 
 
 }  // namespace
 
-struct DeltaSimulator::State {
-    Tables tables;
-    PlacedTables placed;  ///< of the base, except while a placement runs
-    RunState run_state;
-    bool whole_only;
-    bool keeps_references;  ///< references are not zero at the end of a run
-
+struct KnownRun::State {
     Placement base;
-    Outcome base_outcome, outcome;
+    std::uint64_t version = 0;  ///< of all runs ever recorded, no other has it
+    Outcome outcome;
     std::vector<Snapshot> snapshots;  ///< used ones first
     std::size_t used_snapshots = 0;
     std::vector<DeviceState> final_devices;  ///< of the base run
@@ -41,10 +37,31 @@ struct DeltaSimulator::State {
     std::uint64_t final_transfers = 0;
     std::uint32_t events = 0;
 
-    RunRecord record;  ///< of the base run; only its op_event is used after a rebase
+    RunRecord record;  ///< only its op_event is used once the snapshots are taken
     std::vector<std::uint32_t> leg_begin,
         leg_event;                        ///< [tensors + 1]: events in which legs of a tensor ended
     std::vector<std::uint32_t> landmark;  ///< [op]: the snapshot after its end, or kNone
+};
+
+struct DeltaSimulator::State {
+    Tables tables;
+    /// Tables of a run, kept so that going back to it takes no time.
+    struct Placed {
+        const KnownRun::State* run = nullptr;
+        std::uint64_t version = 0;
+        std::uint64_t used = 0;
+        PlacedTables tables;
+    };
+    std::vector<Placed> placed_tables;
+    PlacedTables whole;    ///< of placements that run whole
+    PlacedTables* placed;  ///< of the known run, except while a placement runs
+    RunState run_state;
+    bool whole_only;
+    bool keeps_references;  ///< references are not zero at the end of a run
+
+    KnownRun rebased;                        ///< by rebase()
+    const KnownRun::State* known = nullptr;  ///< the run that placements are compared with
+    Outcome outcome;
 
     // Tables of the current placement.
     std::vector<GroupId> moved;
@@ -59,20 +76,18 @@ struct DeltaSimulator::State {
     std::vector<std::uint32_t> items_here, items_there;  ///< of a queue in this run and in the base run
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrivals;
     std::uint64_t simulated = 0, full = 0;
+    std::uint64_t uses = 0;
 
     State(std::shared_ptr<const Problem> problem, const SimulationOptions& options)
         : tables(std::move(problem), options),
-          placed(tables),
+          whole(tables),
+          placed(&whole),
           run_state(tables),
           whole_only(!DeltaSimulator::saves(options) || tables.problem.streams_to),
           keeps_references(!readers_release(tables.problem)),
-          base_outcome(empty_outcome(tables.problem)),
-          outcome(base_outcome),
-          landmark(tables.problem.ops, kNone),
+          outcome(empty_outcome(tables.problem)),
           surroundings(tables.problem),
-          remaining(tables.problem) {
-        record.op_event.resize(tables.problem.ops);
-    }
+          remaining(tables.problem) {}
 
     /// Tries to catch up with the base run after the events that are landmarks.
     struct Follower {
@@ -81,121 +96,158 @@ struct DeltaSimulator::State {
 
         bool after(OpId op, std::uint32_t /*transfer*/, double now_s) {
             ++state.simulated;
-            return op != kInvalidOp && state.landmark[op] != kNone &&
-                   state.catch_up(state.landmark[op], now_s);
+            if (op == kInvalidOp) return false;
+            const std::uint32_t landmark = state.known->landmark[op];
+            return landmark != kNone && state.catch_up(landmark, now_s);
         }
     };
     /// Follows the base run: resumes from `run_state`, or starts from the beginning if `begin`.
     void follow(bool begin) {
         with_rules(tables, [&]<class Memory, Features kFeatures>(Rules<Memory, kFeatures>) {
             Follower follower{*this};
-            Loop<false, Memory, kFeatures, Follower> loop(tables, placed, run_state, nullptr, &follower);
+            Loop<false, Memory, kFeatures, Follower> loop(tables, *placed, run_state, nullptr, &follower);
             if (begin) loop.start();
             loop();
         });
     }
 
-    // --- The base run
+    // --- The known run
 
-    const Outcome& rebase(std::span<const DeviceId> placement) {
-        base.assign(placement.begin(), placement.end());
-        std::ranges::fill(landmark, kNone);
-        used_snapshots = 0;
-        placed.set(tables, placement);
-        run_state.reset(tables, placed);
+    void record(std::span<const DeviceId> placement, KnownRun::State& into, std::size_t most_snapshots) {
+        into.base.assign(placement.begin(), placement.end());
+        into.landmark.assign(tables.problem.ops, kNone);
+        into.used_snapshots = 0;
+        into.outcome = empty_outcome(tables.problem);
+        static std::atomic<std::uint64_t> latest_version = 0;
+        into.version = ++latest_version;
+        known = nullptr;
+        use_tables_of(into);
+        run_state.reset(tables, *placed);
         if (whole_only) {
-            run_loop(tables, placed, run_state);
+            run_loop(tables, *placed, run_state);
         } else {
-            record_run(tables, placed, run_state, record);
-            index_events();
-            choose_snapshots();
-            save_base();
+            into.record.op_event.resize(tables.problem.ops);
+            record_run(tables, *placed, run_state, into.record);
+            index_events(into);
+            choose_snapshots(into, most_snapshots);
+            save(into);
         }
-        collect(tables, placed, run_state, base_outcome);
-        simulated = full = 0;
-        return base_outcome;
+        collect(tables, *placed, run_state, into.outcome);
     }
 
-    void index_events() {
-        events = static_cast<std::uint32_t>(record.pending_after.size());
-        leg_begin.assign(tables.problem.tensors + 1, 0);
-        for (const auto& [tensor, event] : record.leg_events) ++leg_begin[tensor + 1];
-        for (std::size_t t = 0; t < tables.problem.tensors; ++t) leg_begin[t + 1] += leg_begin[t];
-        leg_event.resize(record.leg_events.size());
-        std::vector<std::uint32_t> next(leg_begin.begin(), leg_begin.end() - 1);
-        for (const auto& [tensor, event] : record.leg_events) leg_event[next[tensor]++] = event;
+    void use(const KnownRun::State& run) {
+        known = &run;
+        use_tables_of(run);
+    }
+
+    void use_tables_of(const KnownRun::State& run) {
+        constexpr std::size_t kMostTables = 4;
+        auto own = std::ranges::find(placed_tables, &run, &Placed::run);
+        if (own == placed_tables.end() && placed_tables.size() < kMostTables) {
+            placed_tables.reserve(kMostTables);  // `placed` points to one of them
+            placed_tables.push_back({&run, 0, 0, PlacedTables(tables)});
+            own = placed_tables.end() - 1;
+        } else if (own == placed_tables.end()) {
+            own = std::ranges::min_element(placed_tables, {}, &Placed::used);
+            own->run = &run;
+            own->version = 0;
+        }
+        own->used = ++uses;
+        placed = &own->tables;
+        if (std::exchange(own->version, run.version) != run.version) placed->set(tables, run.base);
+    }
+
+    const Outcome& rebase(std::span<const DeviceId> placement) {
+        record(placement, *rebased.state_, kMostSnapshots);
+        known = rebased.state_.get();
+        simulated = full = 0;
+        return rebased.state_->outcome;
+    }
+
+    void index_events(KnownRun::State& into) const {
+        into.events = static_cast<std::uint32_t>(into.record.pending_after.size());
+        std::vector<std::uint32_t>& begin = into.leg_begin;
+        begin.assign(tables.problem.tensors + 1, 0);
+        for (const auto& [tensor, event] : into.record.leg_events) ++begin[tensor + 1];
+        for (std::size_t t = 0; t < tables.problem.tensors; ++t) begin[t + 1] += begin[t];
+        into.leg_event.resize(into.record.leg_events.size());
+        std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+        for (const auto& [tensor, event] : into.record.leg_events) into.leg_event[next[tensor]++] = event;
     }
 
     /// Chooses ends of ops spread over the run: in each section the one with the fewest pending events after
     /// it, since runs are most likely to coincide there.
-    void choose_snapshots() {
+    void choose_snapshots(KnownRun::State& into, std::size_t most) const {
         const std::size_t transfer_bytes =
             sizeof(Transfer) +
             ((tables.sorts_transfers() ? 2 : 1) * sizeof(std::uint32_t) << tables.leg_bits);
         const std::size_t op_bytes = sizeof(Waiting) + sizeof(std::uint32_t) +
                                      (tables.sorts_ops() ? sizeof(QueueKey) + sizeof(std::uint32_t) : 0);
-        const std::size_t bytes = run_state.references.size() * sizeof(std::uint32_t) +
-                                  run_state.waiting.size() * op_bytes +
-                                  run_state.fresh_transfer * transfer_bytes;
+        const std::size_t bytes =
+            run_state.waiting.size() * op_bytes + run_state.fresh_transfer * transfer_bytes;
         const std::size_t room =
-            std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4}, kMostSnapshots);
-        const std::size_t count = std::clamp(events / kLeastEvents, std::size_t{4}, room);
-        const std::size_t stretch = std::max<std::size_t>(events / (count + 1), 1);
-        for (std::size_t begin = 0; begin + stretch <= events && used_snapshots < count; begin += stretch) {
-            std::size_t best = events;
+            std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4}, most);
+        const std::size_t count = std::clamp(into.events / kLeastEvents, std::size_t{4}, room);
+        const std::size_t stretch = std::max<std::size_t>(into.events / (count + 1), 1);
+        for (std::size_t begin = 0; begin + stretch <= into.events && into.used_snapshots < count;
+             begin += stretch) {
+            std::size_t best = into.events;
             for (std::size_t event = begin; event < begin + stretch; ++event) {
-                if (record.pending_after[event].second == kInvalidOp ||
-                    record.pending_after[event].first == 0)
+                if (into.record.pending_after[event].second == kInvalidOp ||
+                    into.record.pending_after[event].first == 0)
                     continue;
-                if (best == events || record.pending_after[event].first < record.pending_after[best].first)
+                if (best == into.events ||
+                    into.record.pending_after[event].first < into.record.pending_after[best].first)
                     best = event;
             }
-            if (best == events) continue;
-            if (used_snapshots == snapshots.size()) snapshots.emplace_back(tables);
-            Snapshot& snapshot = snapshots[used_snapshots];
+            if (best == into.events) continue;
+            if (into.used_snapshots == into.snapshots.size()) into.snapshots.emplace_back(tables);
+            Snapshot& snapshot = into.snapshots[into.used_snapshots];
             snapshot.event = static_cast<std::uint32_t>(best);
             snapshot.peak_of_part.resize(tables.problem.devices);
-            landmark[record.pending_after[best].second] = static_cast<std::uint32_t>(used_snapshots++);
+            into.landmark[into.record.pending_after[best].second] =
+                static_cast<std::uint32_t>(into.used_snapshots++);
         }
     }
 
-    void save_base() {
-        run_state.reset(tables, placed);
-        final_part = save_snapshots(tables, placed, run_state, std::span(snapshots).first(used_snapshots));
-        final_devices = run_state.devices;
-        final_links = run_state.links;
-        final_s = run_state.now_s;
-        final_transfers = run_state.transfers_sent;
+    void save(KnownRun::State& into) {
+        run_state.reset(tables, *placed);
+        into.final_part =
+            save_snapshots(tables, *placed, run_state, std::span(into.snapshots).first(into.used_snapshots));
+        into.final_devices = run_state.devices;
+        into.final_links = run_state.links;
+        into.final_s = run_state.now_s;
+        into.final_transfers = run_state.transfers_sent;
     }
 
     // --- Other placements
 
     const Outcome& run(std::span<const DeviceId> placement) {
         moved.clear();
-        for (GroupId group = 0; group < base.size() && moved.size() <= kMostMoves; ++group) {
-            if (placement[group] != base[group]) moved.push_back(group);
+        if (known == nullptr || whole_only) return run_whole(placement);
+        for (GroupId group = 0; group < placement.size() && moved.size() <= kMostMoves; ++group) {
+            if (placement[group] != known->base[group]) moved.push_back(group);
         }
-        if (base.empty() || whole_only || moved.size() > kMostMoves || !is_exact(base_outcome))
-            return run_whole(placement);
+        if (moved.size() > kMostMoves || !is_exact(known->outcome)) return run_whole(placement);
         if (moved.empty()) {
-            full += events;
-            return outcome = base_outcome;
+            full += known->events;
+            return outcome = known->outcome;
         }
 
         collect_moved_ops();
         if (moves_source()) return run_whole(placement);
-        full += events;
+        full += known->events;
         move_to(placement);
         const std::size_t before = snapshots_before(first_difference());
         if (before == 0) {
-            run_state.reset(tables, placed);
+            run_state.reset(tables, *placed);
             follow(true);
         } else {
             resume(before - 1);
             follow(false);
         }
-        collect(tables, placed, run_state, outcome);
-        move_to(base);
+        collect(tables, *placed, run_state, outcome);
+        move_to(known->base);
         return is_exact(outcome) ? outcome : run_whole(placement);
     }
 
@@ -209,13 +261,12 @@ struct DeltaSimulator::State {
     }
 
     const Outcome& run_whole(std::span<const DeviceId> placement) {
-        placed.set(tables, placement);
-        run_state.reset(tables, placed);
-        run_loop(tables, placed, run_state);
+        whole.set(tables, placement);
+        run_state.reset(tables, whole);
+        run_loop(tables, whole, run_state);
         simulated += run_state.sequence;
         full += run_state.sequence;
-        collect(tables, placed, run_state, outcome);
-        if (!base.empty() && !whole_only) placed.set(tables, base);
+        collect(tables, whole, run_state, outcome);
         return outcome;
     }
 
@@ -240,7 +291,7 @@ struct DeltaSimulator::State {
         std::uint32_t first = kNone;
         for (const OpId op : moved_ops) {
             for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
-                first = std::min(first, record.op_event[problem.producer[problem.input[i]]]);
+                first = std::min(first, known->record.op_event[problem.producer[problem.input[i]]]);
             }
         }
         return first;
@@ -248,7 +299,7 @@ struct DeltaSimulator::State {
 
     /// Number of snapshots that were taken before an event was handled.
     std::size_t snapshots_before(std::uint32_t event) const {
-        const auto in_use = std::span(snapshots).first(used_snapshots);
+        const auto in_use = std::span(known->snapshots).first(known->used_snapshots);
         return static_cast<std::size_t>(std::ranges::lower_bound(in_use, event, {}, &Snapshot::event) -
                                         in_use.begin());
     }
@@ -259,21 +310,21 @@ struct DeltaSimulator::State {
         for (const OpId op : moved_ops) {
             const DeviceId device = placement[problem.grouping.group_of[op]];
             // Bytes are whole numbers: taking away what was added leaves no trace.
-            placed.resident_bytes[placed.fresh[op].device] -= problem.resident_bytes[op];
-            placed.resident_bytes[device] += problem.resident_bytes[op];
-            placed.fresh[op].device = device;
-            placed.ops[op].duration_s = problem.time_s(op, device);
+            placed->resident_bytes[placed->fresh[op].device] -= problem.resident_bytes[op];
+            placed->resident_bytes[device] += problem.resident_bytes[op];
+            placed->fresh[op].device = device;
+            placed->ops[op].duration_s = problem.time_s(op, device);
         }
     }
 
     void resume(std::size_t index) {
-        const Snapshot& snapshot = snapshots[index];
+        const Snapshot& snapshot = known->snapshots[index];
         copy(tables, snapshot.run_state, run_state);
         if (keeps_references) std::ranges::fill(run_state.references, 0);
         put_references(snapshot);
-        for (const OpId op : moved_ops) run_state.waiting[op].device = placed.fresh[op].device;
+        for (const OpId op : moved_ops) run_state.waiting[op].device = placed->fresh[op].device;
         for (std::size_t device = 0; device < run_state.devices.size(); ++device) {
-            const double more_bytes = placed.resident_bytes[device] - base_outcome.resident_bytes[device];
+            const double more_bytes = placed->resident_bytes[device] - known->outcome.resident_bytes[device];
             run_state.devices[device].memory_bytes += more_bytes;
             run_state.devices[device].peak_bytes = snapshot.peak_before[device] + more_bytes;
         }
@@ -287,13 +338,13 @@ struct DeltaSimulator::State {
     /// if it has skipped to the end of the base run. Not inlined: the loops of all rules would each contain
     /// it.
     [[gnu::noinline]] bool catch_up(std::size_t index, double now_s) {
-        const Snapshot& here = snapshots[index];
+        const Snapshot& here = known->snapshots[index];
         if (!same_but_for_time(here, now_s)) return false;
         const std::uint32_t next = next_difference(here);
-        const std::size_t to = next == kNone ? used_snapshots : snapshots_before(next) - 1;
+        const std::size_t to = next == kNone ? known->used_snapshots : snapshots_before(next) - 1;
         if (to == index) return false;
         skip(index, to, now_s);
-        return to == used_snapshots;
+        return to == known->used_snapshots;
     }
 
     /// The first event of the base run that can be different after the run has caught up with a snapshot.
@@ -303,13 +354,12 @@ struct DeltaSimulator::State {
         if (!std::exchange(surrounded, true)) surroundings.collect(moved_ops, {});
         moved_to_come.clear();
         for (const OpId op : moved_ops) {
-            if (record.op_event[op] > here.event) moved_to_come.push_back(op);
+            if (known->record.op_event[op] > here.event) moved_to_come.push_back(op);
         }
         different.clear();
         for (const TensorId tensor : surroundings.tensors()) {
             const auto own = references_of(tensor);
-            const bool same = std::ranges::equal(
-                own, std::span(here.run_state.references).subspan(tensor * own.size(), own.size()));
+            const bool same = here.has_references(static_cast<std::uint32_t>(tensor * own.size()), own);
             const bool held = std::ranges::any_of(own, [](std::uint32_t number) { return number > 0; });
             if (!same || (held && is_moved_view(tensor))) different.push_back(tensor);
         }
@@ -318,10 +368,10 @@ struct DeltaSimulator::State {
         const auto consider = [&](std::uint32_t event) {
             if (event > here.event) next = std::min(next, event);
         };
-        for (const OpId op : remaining.ops()) consider(record.op_event[op]);
+        for (const OpId op : remaining.ops()) consider(known->record.op_event[op]);
         for (const TensorId tensor : remaining.tensors()) {
-            std::for_each(leg_event.begin() + leg_begin[tensor], leg_event.begin() + leg_begin[tensor + 1],
-                          consider);
+            std::for_each(known->leg_event.begin() + known->leg_begin[tensor],
+                          known->leg_event.begin() + known->leg_begin[tensor + 1], consider);
         }
         return next;
     }
@@ -330,7 +380,7 @@ struct DeltaSimulator::State {
     bool is_moved_view(TensorId tensor) const {
         const OpId producer = tables.problem.producer[tensor];
         return tables.tensors[tensor].shares != kNone &&
-               placed.fresh[producer].device != base[tables.problem.grouping.group_of[producer]];
+               placed->fresh[producer].device != known->base[tables.problem.grouping.group_of[producer]];
     }
 
     /// References to the copies of a tensor, by device.
@@ -341,20 +391,20 @@ struct DeltaSimulator::State {
 
     /// Adds the events of the base run from one snapshot to another, or to its end.
     void skip(std::size_t from, std::size_t to, double now_s) {
-        const RunState& here = snapshots[from].run_state;
-        const bool to_end = to == used_snapshots;
-        const RunState* const there = to_end ? nullptr : &snapshots[to].run_state;
-        const auto& there_devices = to_end ? final_devices : there->devices;
-        const auto& there_links = to_end ? final_links : there->links;
+        const RunState& here = known->snapshots[from].run_state;
+        const bool to_end = to == known->used_snapshots;
+        const RunState* const there = to_end ? nullptr : &known->snapshots[to].run_state;
+        const auto& there_devices = to_end ? known->final_devices : there->devices;
+        const auto& there_links = to_end ? known->final_links : there->links;
         const double shift_s = now_s - here.now_s;
 
         parts.resize(run_state.devices.size());
         for (std::size_t device = 0; device < parts.size(); ++device) {
             const DeviceState& own = run_state.devices[device];
             const double more_bytes = own.memory_bytes - here.devices[device].memory_bytes;
-            double peak = to_end ? final_part[device] : 0;
-            for (std::size_t part = from + 1; part < std::min(to + 1, used_snapshots); ++part) {
-                peak = std::max(peak, snapshots[part].peak_of_part[device]);
+            double peak = to_end ? known->final_part[device] : 0;
+            for (std::size_t part = from + 1; part < std::min(to + 1, known->used_snapshots); ++part) {
+                peak = std::max(peak, known->snapshots[part].peak_of_part[device]);
             }
             parts[device].memory_bytes = there_devices[device].memory_bytes + more_bytes;
             parts[device].peak_bytes = std::max(own.peak_bytes, peak + more_bytes);
@@ -370,17 +420,17 @@ struct DeltaSimulator::State {
         }
         const std::uint64_t transfers =
             run_state.transfers_sent +
-            ((to_end ? final_transfers : there->transfers_sent) - here.transfers_sent);
+            ((to_end ? known->final_transfers : there->transfers_sent) - here.transfers_sent);
 
-        clear_references(snapshots[from]);
+        clear_references(known->snapshots[from]);
         if (to_end) {
-            run_state.now_s = final_s + shift_s;
+            run_state.now_s = known->final_s + shift_s;
             run_state.ops_run = tables.problem.ops;
         } else {
             copy(tables, *there, run_state);
-            put_references(snapshots[to]);
+            put_references(known->snapshots[to]);
             restore_references();
-            for (const OpId op : moved_ops) run_state.waiting[op].device = placed.fresh[op].device;
+            for (const OpId op : moved_ops) run_state.waiting[op].device = placed->fresh[op].device;
             for (Event& event : run_state.heap.events())
                 event.time_bits = std::bit_cast<std::uint64_t>(event.time_s() + shift_s);
         }
@@ -427,7 +477,7 @@ struct DeltaSimulator::State {
     bool same_but_for_time(const Snapshot& snapshot, double now_s) {
         const RunState& there = snapshot.run_state;
         return run_state.ops_run == there.ops_run && same_events(snapshot, now_s) && same_inputs(there) &&
-               same_queues(there);
+               same_queues(snapshot);
     }
 
     bool same_events(const Snapshot& snapshot, double now_s) {
@@ -437,34 +487,36 @@ struct DeltaSimulator::State {
         for (std::size_t i = 0; i < pending.size(); ++i) {
             if (pending[i].time_s() - now_s != snapshot.events[i].time_s() - snapshot.run_state.now_s)
                 return false;
-            if (!same_work(pending[i].resource(), snapshot.events[i].resource(), snapshot.run_state))
-                return false;
+            if (!same_work(pending[i].resource(), snapshot.events[i].resource(), snapshot)) return false;
         }
         return true;
     }
 
     /// Whether a resource of this run does the same work as one of the other run.
-    bool same_work(std::uint32_t here, std::uint32_t there, const RunState& other) const {
+    bool same_work(std::uint32_t here, std::uint32_t there, const Snapshot& snapshot) const {
+        const RunState& other = snapshot.run_state;
         const std::uint32_t streams = tables.streams();
         if (here != there) return false;
         if (here >= streams)
-            return same_message(run_state.links[here - streams].running, other,
+            return same_message(run_state.links[here - streams].running, snapshot,
                                 other.links[here - streams].running);
         return tables.general ? run_state.stream_item[here] == other.stream_item[here]
                               : run_state.devices[here].running == other.devices[here].running;
     }
 
-    bool same_message(std::uint32_t here, const RunState& other, std::uint32_t there) const {
+    bool same_message(std::uint32_t here, const Snapshot& snapshot, std::uint32_t there) const {
         const auto parts_of = [](const Transfer& t) {
             return std::tie(t.tensor, t.tensor_end, t.from, t.to, t.leg, t.left, t.place.key);
         };
         const Transfer& own = run_state.transfers[here];
-        if (parts_of(own) != parts_of(other.transfers[there])) return false;
+        if (parts_of(own) != parts_of(snapshot.run_state.transfers[there])) return false;
         // A tensor is part of the message if it has references on the target device.
         for (TensorId tensor = own.tensor; own.tensor_end - own.tensor > 1 && tensor < own.tensor_end;
              ++tensor) {
-            const std::size_t copy = std::size_t{tensor} * tables.problem.devices + own.to;
-            if ((run_state.references[copy] != 0) != (other.references[copy] != 0)) return false;
+            const std::uint32_t copy = tensor * tables.problem.devices + own.to;
+            constexpr std::array<std::uint32_t, 1> kNoReference{};
+            if ((run_state.references[copy] == 0) != snapshot.has_references(copy, kNoReference))
+                return false;
         }
         return true;
     }
@@ -489,7 +541,8 @@ struct DeltaSimulator::State {
                           [&](std::uint32_t a, std::uint32_t b) { return place_of(a).before(place_of(b)); });
     }
 
-    bool same_queues(const RunState& other) {
+    bool same_queues(const Snapshot& snapshot) {
+        const RunState& other = snapshot.run_state;
         const auto list_ops = [&](const RunState& of, std::size_t device, std::vector<std::uint32_t>& items) {
             list(
                 of.devices[device].queue, of.next_op, of.op_child,
@@ -516,7 +569,7 @@ struct DeltaSimulator::State {
                 const std::uint32_t here = items_here[i], there = items_there[i];
                 const std::uint32_t position = (1U << tables.leg_bits) - 1;
                 if ((here & position) != (there & position) ||
-                    !same_message(message(here), other, message(there)))
+                    !same_message(message(here), snapshot, message(there)))
                     return false;
                 if (tables.legs) {
                     arrivals.emplace_back(run_state.transfers[message(here)].place.arrival,
@@ -540,6 +593,19 @@ struct DeltaSimulator::State {
     std::vector<LinkState> link_parts;
 };
 
+KnownRun::KnownRun() : state_(std::make_unique<State>()) {}
+KnownRun::~KnownRun() = default;
+KnownRun::KnownRun(KnownRun&&) noexcept = default;
+KnownRun& KnownRun::operator=(KnownRun&&) noexcept = default;
+
+std::span<const DeviceId> KnownRun::placement() const {
+    return state_->base;
+}
+
+const Outcome& KnownRun::outcome() const {
+    return state_->outcome;
+}
+
 DeltaSimulator::DeltaSimulator(std::shared_ptr<const Problem> problem, const SimulationOptions& options)
     : state_(std::make_unique<State>(std::move(problem), options)) {}
 DeltaSimulator::~DeltaSimulator() = default;
@@ -555,12 +621,21 @@ bool DeltaSimulator::saves(const SimulationOptions& options) {
            options.order != Order::one_forward_one_backward;
 }
 
+void DeltaSimulator::record(std::span<const DeviceId> placement, KnownRun& into, std::size_t snapshots) {
+    state_->record(placement, *into.state_, snapshots);
+}
+
+void DeltaSimulator::use(const KnownRun& run) {
+    state_->use(*run.state_);
+}
+
 const Outcome& DeltaSimulator::rebase(std::span<const DeviceId> placement) {
     return state_->rebase(placement);
 }
 
 std::span<const DeviceId> DeltaSimulator::base() const {
-    return state_->base;
+    if (state_->known == nullptr) return {};
+    return state_->known->base;
 }
 
 const Outcome& DeltaSimulator::run(std::span<const DeviceId> placement) {

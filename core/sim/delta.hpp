@@ -4,12 +4,31 @@
 // difference, and skips ahead once it has caught up with the known run.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 
 #include "core/sim/simulator.hpp"
 
 namespace placewright {
+
+/// A run with what delta simulation needs of it. Several threads may use it at the same time.
+class KnownRun {
+public:
+    KnownRun();
+    ~KnownRun();
+    KnownRun(KnownRun&&) noexcept;
+    KnownRun& operator=(KnownRun&&) noexcept;
+
+    /// Empty before DeltaSimulator::record().
+    std::span<const DeviceId> placement() const;
+    const Outcome& outcome() const;
+
+private:
+    friend class DeltaSimulator;
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 /// Returns the same outcomes as Simulator::run, to the last bit, in less time.
 ///
@@ -35,8 +54,16 @@ public:
     /// Whether runs with these options can be shorter than whole simulations.
     static bool saves(const SimulationOptions& options);
 
-    /// Makes `placement` the known one; takes about as long as four simulations. The returned outcome is
-    /// valid until the next call of rebase().
+    static constexpr std::size_t kMostSnapshots = 64;
+    /// Runs a placement and stores what use() needs, with at most so many snapshots: with more, later runs
+    /// are shorter, and this takes longer, about as long as two simulations and one for every 20 snapshots.
+    /// `into` may hold another run, whose memory it takes over; no simulator may use that one any more.
+    void record(std::span<const DeviceId> placement, KnownRun& into, std::size_t snapshots = kMostSnapshots);
+    /// Makes a run of the same problem and options the known one. It must outlive its use.
+    void use(const KnownRun& run);
+
+    /// record() and use() of a run that this simulator holds; takes about as long as four simulations. The
+    /// returned outcome is valid until the next call of rebase().
     const Outcome& rebase(std::span<const DeviceId> placement);
     /// The known placement; empty before the first rebase().
     std::span<const DeviceId> base() const;

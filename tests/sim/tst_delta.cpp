@@ -136,6 +136,7 @@ class TestDelta : public QObject {
 private Q_SLOTS:
     void agrees_with_simulator_data();
     void agrees_with_simulator();
+    void shares_known_runs();
     void all_single_moves();
     void long_queues();
     void meets_again_while_many_wait();
@@ -182,6 +183,35 @@ void TestDelta::agrees_with_simulator() {
                 const MemoryPenalty penalty{.rule = rule};
                 QCOMPARE(penalty.score(*problem, delta.run(moved)), penalty.score(*problem, expected));
             }
+        }
+    }
+}
+
+/// Simulators that use runs of each other, recorded with few and many snapshots, also over older ones.
+void TestDelta::shares_known_runs() {
+    for (quint64 seed = 1; seed <= 20; ++seed) {
+        const auto problem = random_problem(kSettings.front(), seed);
+        Simulator simulator(problem);
+        std::array<DeltaSimulator, 2> simulators{DeltaSimulator(problem), DeltaSimulator(problem)};
+        std::vector<KnownRun> runs(6);
+        Random random(seed);
+        for (std::size_t i = 0; i < 60; ++i) {
+            const std::size_t which = random.index(runs.size());
+            KnownRun& run = runs[which];
+            DeltaSimulator& delta = simulators[random.index(2)];
+            if (run.placement().empty() || random.chance(0.2)) {
+                const Placement placement = random_placement(*problem, random);
+                simulators[random.index(2)].record(placement, run, 4 + 30 * which);
+                QVERIFY(run.outcome() == simulator.run(placement));
+            }
+            delta.use(run);
+            QVERIFY(std::ranges::equal(delta.base(), run.placement()));
+            Placement moved(run.placement().begin(), run.placement().end());
+            for (std::size_t move = 0; move < 1 + i % 20; ++move) {
+                const auto group = static_cast<GroupId>(random.index(problem->groups));
+                moved[group] = random.pick(problem->allowed_devices(group));
+            }
+            QVERIFY(delta.run(moved) == simulator.run(moved));
         }
     }
 }
