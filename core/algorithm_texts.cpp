@@ -207,7 +207,7 @@ constexpr OptionText kOptions[] = {
     {"threshold", "Threshold of favourites"},
     {"tournament_size", "Placements per tournament"},
     {"tries", "Tries of each kind"},
-    {"turn", "Evaluations per turn (0: automatic)"},
+    {"turn", "Evaluations per round (0: automatic)"},
     {"updates", "Updates until the rates end"},
     {"used_size", "Cells by devices used"},
     {"visiting_q", "Visiting shape (q)"},

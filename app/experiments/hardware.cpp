@@ -85,14 +85,15 @@ public:
     explicit Visited(std::unique_ptr<Evaluator> evaluator) : evaluator_(std::move(evaluator)) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
-        if (!evaluator_->evaluate(placements, scores, std::move(stop), base)) return false;
+                  Bases bases) override {
+        if (!evaluator_->evaluate(placements, scores, std::move(stop), bases)) return false;
         for (std::size_t k = 0; k < placements.size(); ++k) {
             points_.push_back({points_.size() + 1, scores[k].penalised_s, placements[k]});
         }
         return true;
     }
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    Workers* workers() override { return evaluator_->workers(); }
     const std::vector<Point>& points() const { return points_; }
 
 private:

@@ -40,8 +40,8 @@ public:
         : m_evaluator(std::move(evaluator)), m_sketch(sketch) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
-        if (!m_evaluator->evaluate(placements, scores, std::move(stop), base)) return false;
+                  Bases bases) override {
+        if (!m_evaluator->evaluate(placements, scores, std::move(stop), bases)) return false;
         for (const Score& score : scores.first(placements.size())) {
             if (score.fits) {
                 m_sketch.add(score.value_s);
@@ -52,6 +52,7 @@ public:
         return true;
     }
     std::uint64_t runs() const override { return m_evaluator->runs(); }
+    Workers* workers() override { return m_evaluator->workers(); }
 
 private:
     std::unique_ptr<Evaluator> m_evaluator;

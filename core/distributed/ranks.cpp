@@ -181,16 +181,18 @@ public:
         : ranks_(ranks), own_(std::move(own)) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
+                  Bases bases) override {
         if (placements.size() != scores.size())
             throw std::invalid_argument("evaluate: as many scores as placements are needed");
         fresh_ = cache_.look_up(placements, scores);
         fresh_scores_.resize(fresh_.size());
-        if (stop.stop_requested() || !score_fresh(placements, std::move(stop), base)) return false;
+        if (stop.stop_requested() || !score_fresh(placements, std::move(stop), bases)) return false;
         for (std::size_t i = 0; i < fresh_.size(); ++i) scores[fresh_[i].index] = fresh_scores_[i];
         cache_.keep(scores);
         return true;
     }
+
+    Workers* workers() override { return own_->workers(); }
 
     std::uint64_t runs() const override {
         std::uint64_t runs = own_->runs();
@@ -203,7 +205,7 @@ private:
 
     /// Splits the batch evenly over the ranks; this one takes the first part. The number of ranks depends on
     /// the time that a placement took before; the scores do not depend on it.
-    bool score_fresh(std::span<const Placement> placements, std::stop_token stop, const Placement* base) {
+    bool score_fresh(std::span<const Placement> placements, std::stop_token stop, Bases bases) {
         const std::size_t most = unfinished_ ? 1 : ranks_.peers_.size();
         const std::size_t worthwhile = std::min(
             fresh_.size(),
@@ -215,14 +217,18 @@ private:
         unfinished_ = shares > 1;
         for (std::size_t share = 1; share < shares; ++share) {
             ranks_.peers_[share].scores.reset();
-            send(placements, share, begin(share), begin(share + 1), base);
+            send(placements, share, begin(share), begin(share + 1), bases);
         }
         // A long message needs both sides to take part, and this rank is about to simulate.
         if (shares > 1 && !ranks_.poll([this] { return ranks_.mailbox_.sent(); }, awaited)) return false;
         mine_.resize(begin(1));
-        for (std::size_t i = 0; i < mine_.size(); ++i) mine_[i] = placements[fresh_[i].index];
+        my_bases_.resize(bases.empty() ? 0 : mine_.size());
+        for (std::size_t i = 0; i < mine_.size(); ++i) {
+            mine_[i] = placements[fresh_[i].index];
+            if (!bases.empty()) my_bases_[i] = bases[fresh_[i].index];
+        }
         const auto before = Clock::now();
-        if (!own_->evaluate(mine_, std::span(fresh_scores_).first(mine_.size()), std::move(stop), base))
+        if (!own_->evaluate(mine_, std::span(fresh_scores_).first(mine_.size()), std::move(stop), my_bases_))
             return false;
         if (!mine_.empty())
             each_s_ = std::chrono::duration<double>(Clock::now() - before).count() /
@@ -245,8 +251,10 @@ private:
     }
 
     void send(std::span<const Placement> placements, std::size_t rank, std::size_t begin, std::size_t end,
-              const Placement* base) {
+              Bases bases) {
         Placement& known = ranks_.peers_[rank].base;
+        // Other placements of a share may have other bases, which cost messages.
+        const Placement* const base = bases.empty() || begin == end ? nullptr : bases[fresh_[begin].index];
         if (const Placement now = base == nullptr ? Placement() : *base; now != known) {
             known = now;
             Bytes bytes;
@@ -272,6 +280,7 @@ private:
     std::span<const ScoreCache::Fresh> fresh_;
     std::vector<Score> fresh_scores_;
     std::vector<Placement> mine_;
+    std::vector<const Placement*> my_bases_;
 };
 
 std::unique_ptr<Evaluator> LeadingRank::evaluator(RankWork own) {
@@ -300,7 +309,8 @@ void serve_rank(const std::function<RankWork()>& prepare) {
     std::stop_source stop;
     const auto score = [&] {
         std::vector<Score> scores(placements.size());
-        work.evaluator->evaluate(placements, scores, stop.get_token(), base.empty() ? nullptr : &base);
+        const std::vector<const Placement*> bases(base.empty() ? 0 : placements.size(), &base);
+        work.evaluator->evaluate(placements, scores, stop.get_token(), bases);
         Bytes bytes;
         append(bytes, work.evaluator->runs());
         append(bytes, std::span<const Score>(scores));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -22,9 +23,18 @@ public:
     bool move(std::span<DeviceId> placement, Random& random) override;
 
 private:
+    using Decoder = std::unique_ptr<ListDecoder>;
+
+    /// Takes a decoder that no other thread uses, a new one if all are in use.
+    Decoder borrow();
+    void give_back(Decoder decoder);
+
     std::shared_ptr<const PolicyGraph> graph_;
-    ListDecoder decoder_;
-    std::vector<GroupId> movable_;  ///< in the policy's order
+    ListNetwork network_;
+    std::vector<float> weights_;
+    std::mutex mutex_;
+    std::vector<Decoder> decoders_;  ///< not in use; guarded by mutex_
+    std::vector<GroupId> movable_;   ///< in the policy's order
 };
 
 }  // namespace placewright

@@ -34,7 +34,7 @@ public:
     }
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement*) override {
+                  Bases) override {
         for (const ScoreCache::Fresh& fresh : cache_.look_up(placements, scores)) {
             if (!run(placements[fresh.index], scores[fresh.index], stop)) return false;
         }
@@ -124,8 +124,8 @@ BestPlacements::BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t
     : evaluator_(std::move(evaluator)), most_(most) {}
 
 bool BestPlacements::evaluate(std::span<const Placement> placements, std::span<Score> scores,
-                              std::stop_token stop, const Placement* base) {
-    if (!evaluator_->evaluate(placements, scores, std::move(stop), base)) return false;
+                              std::stop_token stop, Bases bases) {
+    if (!evaluator_->evaluate(placements, scores, std::move(stop), bases)) return false;
     for (std::size_t k = 0; k < placements.size(); ++k) {
         const double score_s = scores[k].penalised_s;
         if (best_.size() >= most_ && score_s >= best_.back().score.penalised_s) continue;

@@ -59,8 +59,9 @@ public:
     BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t most);
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base = nullptr) override;
+                  Bases bases = {}) override;
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    Workers* workers() override { return evaluator_->workers(); }
 
     /// Best first.
     const std::vector<ScoredPlacement>& best() const { return best_; }

@@ -8,25 +8,31 @@
 #include <span>
 #include <stop_token>
 
+#include "core/search/workers.hpp"
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/objectives.hpp"
 #include "core/sim/simulator.hpp"
 
 namespace placewright {
 
+/// [placement of a batch]: a placement from which it differs in few groups, or null. Empty: none is known.
+using Bases = std::span<const Placement* const>;
+
 class Evaluator {
 public:
     virtual ~Evaluator() = default;
 
     /// Scores placements in order. Returns false if `stop` was requested before all were scored; `scores` is
-    /// then incomplete. `base`: a placement from which these differ in few groups, or null; it may change the
-    /// time that scoring takes, but not the scores.
+    /// then incomplete. `bases` may change the time that scoring takes, but not the scores.
     virtual bool evaluate(std::span<const Placement> placements, std::span<Score> scores,
-                          std::stop_token stop, const Placement* base = nullptr) = 0;
+                          std::stop_token stop, Bases bases = {}) = 0;
 
     /// Returns the number of simulations (or measurements) actually run; repeated placements are answered
     /// from a cache.
     virtual std::uint64_t runs() const = 0;
+
+    /// Returns the threads that the evaluator uses, which may help between two batches; null: there are none.
+    virtual Workers* workers() { return nullptr; }
 };
 
 /// Scores by simulation on `threads` threads, at most one per core (0: all cores). Results do not depend on

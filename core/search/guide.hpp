@@ -11,7 +11,7 @@
 
 namespace placewright {
 
-/// One search at a time uses a guide.
+/// Several threads may use a guide at the same time.
 class SearchGuide {
 public:
     virtual ~SearchGuide() = default;

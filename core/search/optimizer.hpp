@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "core/cost/problem.hpp"
 #include "core/search/options.hpp"
 #include "core/search/progress.hpp"
+#include "core/search/workers.hpp"
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/objectives.hpp"
 #include "core/sim/simulator.hpp"
@@ -25,6 +27,12 @@ namespace placewright {
 
 class SearchGuide;
 
+/// A placement of an optimizer, and its score.
+struct Scored {
+    const Placement* placement = nullptr;
+    Score score;
+};
+
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
@@ -32,6 +40,19 @@ public:
     /// Returns the placements to score next, at most `limit` (positive); none if there is nothing more to
     /// propose. The result does not depend on the number of threads. Valid until tell().
     virtual std::span<const Placement> ask(std::size_t limit) = 0;
+
+    /// An ask() in two parts, so that several searches can share the threads: begin_ask() returns the number
+    /// of placements, then make() is called once for each, by any thread at the same time, and asked()
+    /// returns them. By default, begin_ask() does all the work.
+    virtual std::size_t begin_ask(std::size_t limit) {
+        asked_ = ask(limit);
+        return asked_.size();
+    }
+    virtual void make(std::size_t /*i*/) {}
+    virtual std::span<const Placement> asked() const { return asked_; }
+
+    /// The number of placements at a time with which ask() makes the best use of the threads.
+    virtual std::size_t most_at_once() const { return std::numeric_limits<std::size_t>::max(); }
 
     /// From now on, a long ask() returns soon after `stop` is requested; it may then return nothing although
     /// there is more to propose.
@@ -42,12 +63,27 @@ public:
     /// result then depends on the computer.
     virtual void used(double /*share*/) {}
 
-    /// Returns the placement from which those of the last ask() differ in few groups, or nullptr; an
+    /// Lends threads to the following calls of ask() and tell(); null: the calling thread is alone. What is
+    /// proposed does not depend on them, but an optimizer may propose more at a time (counted()).
+    void work_with(Workers* workers) { workers_ = workers; }
+
+    /// Returns a placement from which placement i of the last ask() differs in few groups, or nullptr; an
     /// evaluator may use it to score faster.
-    virtual const Placement* base() const { return nullptr; }
+    virtual const Placement* base(std::size_t /*i*/) const { return nullptr; }
 
     /// Passes the scores of the placements of the last ask(), in its order.
     virtual void tell(std::span<const Score> scores) = 0;
+
+    /// Whether some placements of the last ask() may not count. To use several threads, a search that takes
+    /// one step after the other proposes placements for the case that it stays where it is, and drops them,
+    /// as if they had never been proposed, if it moves.
+    virtual bool proposes_ahead() const { return false; }
+    /// After the tell() of what was proposed ahead: the scored placements that are now part of the search, in
+    /// its order. Valid until the next ask().
+    virtual std::span<const Scored> counted() const { return {}; }
+
+    /// Scored placements that are not yet counted, though they will be; for a search that ends here.
+    virtual std::vector<Scored> uncounted() const { return {}; }
 
     /// Passes placements proposed by other optimizers with their scores, between a tell() and the next ask();
     /// the search may continue from them.
@@ -67,9 +103,23 @@ public:
 
 protected:
     const std::stop_token& stop() const { return stop_; }
+    Workers* workers() const { return workers_; }
+    std::size_t threads() const { return workers_ == nullptr ? 1 : workers_->threads(); }
+
+    /// Calls work(i) once for each i below `count`, on all threads.
+    template <class Work>
+    void for_each(std::size_t count, const Work& work) const {
+        if (workers_ != nullptr) {
+            workers_->for_each(count, [&](unsigned /*thread*/, std::size_t i) { work(i); });
+        } else {
+            for (std::size_t i = 0; i < count; ++i) work(i);
+        }
+    }
 
 private:
     std::stop_token stop_;
+    Workers* workers_ = nullptr;
+    std::span<const Placement> asked_;  ///< by begin_ask()
 };
 
 /// Inputs from which an optimizer is made.

@@ -20,7 +20,7 @@ struct CurvePoint {
     std::uint64_t evaluations = 0;
     double seconds = 0;
     double best_s = 0;
-    double mean_s = 0;  ///< mean step time of the batch in which this was found
+    double mean_s = 0;  ///< mean step time of the latest placements, at most LatestMean::kMost
     bool fits = true;   ///< false: the best score contains a penalty for memory or for an undefined objective
 
     bool operator==(const CurvePoint&) const = default;

@@ -16,10 +16,11 @@ public:
     }
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
+                  Bases bases) override {
         unknown_.clear();
         keys_.clear();
         index_.clear();
+        unknown_bases_.clear();
         for (std::size_t i = 0; i < placements.size(); ++i) {
             const PlacementKey key = key_of(placements[i]);
             if (const auto found = known_.find(key); found != known_.end()) {
@@ -29,10 +30,11 @@ public:
             unknown_.push_back(placements[i]);
             keys_.push_back(key);
             index_.push_back(i);
+            if (!bases.empty()) unknown_bases_.push_back(bases[i]);
         }
         if (unknown_.empty()) return true;
         new_scores_.resize(unknown_.size());
-        if (!evaluator_->evaluate(unknown_, new_scores_, stop, base)) return false;
+        if (!evaluator_->evaluate(unknown_, new_scores_, stop, unknown_bases_)) return false;
         new_.clear();
         for (std::size_t i = 0; i < unknown_.size(); ++i) {
             scores[index_[i]] = new_scores_[i];
@@ -44,6 +46,7 @@ public:
     }
 
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    Workers* workers() override { return evaluator_->workers(); }
 
 private:
     std::unique_ptr<Evaluator> evaluator_;
@@ -54,6 +57,7 @@ private:
     // State of the current batch; kept between batches to reuse the memory.
     std::vector<Placement> unknown_;
     std::vector<PlacementKey> keys_;
+    std::vector<const Placement*> unknown_bases_;
     std::vector<std::size_t> index_;
     std::vector<Score> new_scores_;
     std::vector<RecordedScore> new_;

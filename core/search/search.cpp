@@ -79,8 +79,12 @@ public:
           runs_before_(evaluator.runs()),
           ask_limit_(stop_, budget.is_timed()) {
         optimizer_.stop_on(ask_limit_.token());
+        optimizer_.work_with(evaluator_.workers());
     }
-    ~Search() { optimizer_.stop_on({}); }
+    ~Search() {
+        optimizer_.stop_on({});
+        optimizer_.work_with(nullptr);
+    }
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;
 
@@ -104,12 +108,12 @@ public:
             if (batch.size() > limit)
                 throw std::logic_error("an optimizer proposed more placements than it was asked for");
             const std::size_t scored = score(batch);
-            absorb(batch.first(scored));
-            if (scored == batch.size()) optimizer_.tell(scores_);
+            learn(batch, scored);
             report_if_due();
         }
+        if (end == SearchEnd::cancelled || used_up()) absorb(optimizer_.uncounted());
         if (best_placement_ && curve_.back().evaluations != evaluations_) {
-            curve_.push_back({evaluations_, elapsed_s(), best_.penalised_s, latest_mean_s_, best_.fits});
+            curve_.push_back({evaluations_, elapsed_s(), best_.penalised_s, latest_.mean(), best_.fits});
         }
         return {snapshot(), end};
     }
@@ -133,13 +137,15 @@ private:
     /// of scores.
     std::size_t score(std::span<const Placement> batch) {
         scores_.resize(batch.size());
+        bases_.clear();
+        for (std::size_t i = 0; i < batch.size(); ++i) bases_.push_back(optimizer_.base(i));
         std::size_t scored = 0;
         while (scored < batch.size()) {
             if (pause_ != nullptr) paused_s_ += pause_->wait(stop_);
             const std::size_t count = std::min(slice_, batch.size() - scored);
             const auto before = Clock::now();
             if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count),
-                                     stop_, optimizer_.base()))
+                                     stop_, std::span(bases_).subspan(scored, count)))
                 break;
             scored += count;
             const double each_s = seconds_between(before, Clock::now()) / static_cast<double>(count);
@@ -154,38 +160,41 @@ private:
         return scored;
     }
 
-    /// Adds the first scores to the best score, the curve and the mean.
-    void absorb(std::span<const Placement> scored) {
-        if (scored.empty()) return;
-        double sum_s = 0;
-        std::size_t defined = 0;
-        for (std::size_t i = 0; i < scored.size(); ++i) {
-            if (scores_[i] == kUndefinedScore) continue;
-            sum_s += scores_[i].value_s;
-            ++defined;
+    /// Tells the optimizer the scores, if all are known, and adds what counts.
+    void learn(std::span<const Placement> batch, std::size_t scored) {
+        scored_.clear();
+        for (std::size_t i = 0; i < scored; ++i) scored_.push_back({&batch[i], scores_[i]});
+        if (scored < batch.size()) {
+            // The search ends here, so nothing has been proposed in vain.
+            absorb(scored_);
+            return;
         }
-        without_mean_ += scored.size();
-        if (defined > 0) {
-            latest_mean_s_ = sum_s / static_cast<double>(defined);
-            means_.add(std::exchange(without_mean_, 0), latest_mean_s_);
-        }
+        const bool some_count = optimizer_.proposes_ahead();
+        // An optimizer may reuse the memory of what it proposed.
+        if (!some_count) absorb(scored_);
+        optimizer_.tell(scores_);
+        if (some_count) absorb(optimizer_.counted());
+    }
 
+    /// Adds scores to the best score, the curve and the mean.
+    void absorb(std::span<const Scored> scored) {
+        if (scored.empty()) return;
         const double now_s = elapsed_s();
-        std::size_t best = scored.size();
         for (std::size_t i = 0; i < scored.size(); ++i) {
-            const bool first = !best_placement_ && best == scored.size();
-            if (!first && !(scores_[i].penalised_s < best_.penalised_s)) continue;
-            best = i;
-            best_ = scores_[i];
-            curve_.push_back({evaluations_ + i + 1, now_s, best_.penalised_s, latest_mean_s_, best_.fits});
-        }
-        for (std::size_t i = 0; i < scored.size(); ++i) {
-            if (samples_.wants(evaluations_ + i + 1) && scores_[i] != kUndefinedScore)
-                samples_.add({evaluations_ + i + 1, now_s, scores_[i].value_s, scores_[i].fits});
-        }
-        if (best < scored.size())
+            const auto& [placement, score] = scored[i];
+            ++without_mean_;
+            if (score != kUndefinedScore) {
+                latest_.add(score.value_s);
+                means_.add(std::exchange(without_mean_, 0), score.value_s);
+                if (samples_.wants(evaluations_ + i + 1))
+                    samples_.add({evaluations_ + i + 1, now_s, score.value_s, score.fits});
+            }
+            if (best_placement_ && !(score.penalised_s < best_.penalised_s)) continue;
+            best_ = score;
             best_placement_ = std::make_shared<const Placement>(
-                naming_ ? naming_(scored[best], best_placement_.get()) : scored[best]);
+                naming_ ? naming_(*placement, best_placement_.get()) : *placement);
+            curve_.push_back({evaluations_ + i + 1, now_s, best_.penalised_s, latest_.mean(), best_.fits});
+        }
         evaluations_ += scored.size();
     }
 
@@ -208,7 +217,7 @@ private:
         progress.simulations = evaluator_.runs() - runs_before_;
         progress.elapsed_s = elapsed_s();
         progress.eta_s = eta_s(progress.elapsed_s);
-        progress.latest_mean_s = latest_mean_s_;
+        progress.latest_mean_s = latest_.mean();
         progress.lower_bound_s = optimizer_.lower_bound_s();
         progress.best = best_;
         progress.best_placement = best_placement_;
@@ -250,7 +259,9 @@ private:
     std::uint64_t evaluations_ = 0;
     std::size_t slice_ = kSmallestSlice;
     std::vector<Score> scores_;
-    double latest_mean_s_ = 0;
+    std::vector<const Placement*> bases_;  ///< of the current batch
+    std::vector<Scored> scored_;
+    LatestMean latest_;
     std::uint64_t without_mean_ = 0;  ///< evaluations since the last one for which the objective is defined
     Series means_;
     Samples samples_;

@@ -43,7 +43,7 @@ struct SearchProgress {
     std::uint64_t simulations = 0;
     double elapsed_s = 0;
     double eta_s = 0;          ///< until the budget is used up; infinity if nothing ends it
-    double latest_mean_s = 0;  ///< mean step time of the last batch
+    double latest_mean_s = 0;  ///< as CurvePoint::mean_s
     double lower_bound_s = 0;  ///< proven by the optimizer; 0: none
     Score best;
     std::shared_ptr<const Placement> best_placement;  ///< null before the first score
@@ -84,7 +84,7 @@ using NamingCallback = std::function<Placement(const Placement& placement, const
 /// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested.
 /// `report` is called on this thread at most every `interval`. The curve has a point at every improvement and
 /// one at the end. If the seconds are unlimited, the result depends on the optimizer's seed alone. Time spent
-/// in `pause` does not count. `naming` is called for the best of each batch that improves.
+/// in `pause` does not count. `naming` is called for each placement that improves.
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget,
                         std::stop_token stop = {}, const ProgressCallback& report = {},
                         std::chrono::milliseconds interval = std::chrono::milliseconds(33),

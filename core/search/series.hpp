@@ -2,6 +2,9 @@
 // A quantity measured over a whole search, stored in few points however long the search is.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -54,6 +57,29 @@ private:
     std::uint64_t stretch_ = 1, total_ = 0, open_evaluations_ = 0;
     double open_sum_ = 0;
     std::vector<SeriesPoint> closed_;
+};
+
+/// The mean of the latest values.
+class LatestMean {
+public:
+    static constexpr std::size_t kMost = 64;
+
+    void add(double value) {
+        latest_[count_ % kMost] = value;
+        ++count_;
+    }
+
+    /// 0 without values.
+    double mean() const {
+        const std::size_t kept = std::min<std::size_t>(count_, kMost);
+        double sum = 0;
+        for (std::size_t i = 0; i < kept; ++i) sum += latest_[i];
+        return kept == 0 ? 0 : sum / static_cast<double>(kept);
+    }
+
+private:
+    std::array<double, kMost> latest_{};
+    std::size_t count_ = 0;
 };
 
 /// Every n-th of the placements that a search scores. n doubles when there would be more than kMost of them.

@@ -39,6 +39,7 @@ std::optional<SingleMoves> single_moves(Evaluator& evaluator, const Problem& pro
 
     std::vector<Placement> moved;
     std::vector<Score> scores;
+    std::vector<const Placement*> bases;
     Clock::time_point reported = Clock::now();
     for (std::size_t done = 0; done < result.moves.size();) {
         const auto batch =
@@ -46,7 +47,8 @@ std::optional<SingleMoves> single_moves(Evaluator& evaluator, const Problem& pro
         moved.assign(batch.size(), placement);
         scores.resize(batch.size());
         for (std::size_t i = 0; i < batch.size(); ++i) moved[i][batch[i].group] = batch[i].device;
-        if (!evaluator.evaluate(moved, scores, stop, &placement)) return {};
+        bases.assign(batch.size(), &placement);
+        if (!evaluator.evaluate(moved, scores, stop, bases)) return {};
         for (std::size_t i = 0; i < batch.size(); ++i) {
             batch[i].score = scores[i];
             batch[i].delta_s = scores[i].value_s - result.now.value_s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cost of a search besides the simulations: CPU time of one thread, for the algorithms with their defaults
-// and with the thesis's parameters.
+// and with the thesis's parameters. What a second thread gives.
 #include <ctime>
 #include <memory>
 #include <set>
@@ -13,7 +13,9 @@
 #include "core/graph/networks.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/state/shipped_policy.hpp"
 #include "core/search/search.hpp"
+#include "tests/support/graphs.hpp"
 
 namespace placewright {
 namespace {
@@ -52,7 +54,7 @@ public:
     explicit Observer(std::unique_ptr<Evaluator> observed) : observed_(std::move(observed)) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement*) override {
+                  Bases) override {
         const double before_s = cpu_s();
         const bool done = observed_->evaluate(placements, scores, std::move(stop));
         spent_s += cpu_s() - before_s;
@@ -104,6 +106,42 @@ void split(benchmark::State& state, const std::string& algorithm, const OptionVa
     state.counters["overhead"] = all_s / simulator_s - 1;
 }
 
+/// The same search with one thread and with two: `speedup` is the ratio of their wall times, `serial` the
+/// share of the time with one thread that more threads would not shorten. By Amdahl's law that share limits
+/// what any number of cores can give. Every run has a seed of its own.
+void threads(benchmark::State& state, const std::string& algorithm,
+             const std::shared_ptr<const Problem>& problem) {
+    double one_s = 0, two_s = 0, serial_s = 0;
+    std::uint64_t seed = 0;
+    for (auto _ : state) {
+        ++seed;
+        const auto search = [&](unsigned number) {
+            SearchContext context{problem, seed, {}, kEvaluations};
+            context.guide = shipped_guide(problem);
+            const auto evaluator = simulation_evaluator(problem, {}, {}, number);
+            const auto optimizer = find_algorithm(algorithm)->make(context, {});
+            const SearchResult result = run_search(*optimizer, *evaluator, {kEvaluations});
+            if (number == 1) serial_s += result.progress.elapsed_s - evaluator->workers()->shared_s();
+            return result;
+        };
+        const SearchResult one = search(1), two = search(2);
+        if (*one.progress.best_placement != *two.progress.best_placement)
+            state.SkipWithError("the threads change the result");
+        one_s += one.progress.elapsed_s;
+        two_s += two.progress.elapsed_s;
+        state.SetIterationTime(one.progress.elapsed_s + two.progress.elapsed_s);
+    }
+    const double searches = static_cast<double>(state.iterations());
+    state.counters["evaluations/s"] = kEvaluations * searches / one_s;
+    state.counters["serial"] = serial_s / one_s;
+    state.counters["speedup"] = one_s / two_s;
+}
+
+std::shared_ptr<const Problem> pcie_problem(Graph graph) {
+    return make_problem(std::make_shared<const Graph>(std::move(graph)),
+                        std::make_shared<const Machine>(read_machine(find_machine_file("4x-v100-pcie"))), {});
+}
+
 }  // namespace
 }  // namespace placewright
 
@@ -119,6 +157,18 @@ int main(int argc, char** argv) {
                                              algorithm, options, problem)
                     ->Unit(benchmark::kMillisecond);
         }
+    }
+    for (const auto& [name, problem] :
+         {std::pair{"inception_v3", pcie_problem(find_network("inception_v3")->build(32))},
+          {"nmt4", pcie_problem(find_network("nmt4")->build(64))},
+          {"modular_10000", pcie_problem(test::modular_network(1, 10'000))}}) {
+        for (const std::string algorithm :
+             {"random", "genetic", "map-elites", "simulated-annealing", "tabu", "auto"})
+            benchmark::RegisterBenchmark(("threads/" + algorithm + "/" + name).c_str(), threads, algorithm,
+                                         problem)
+                ->UseManualTime()
+                ->Iterations(1)
+                ->Unit(benchmark::kMillisecond);
     }
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

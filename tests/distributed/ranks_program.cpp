@@ -22,11 +22,11 @@ public:
     explicit Sum(bool fails = false) : fails_(fails) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
+                  Bases bases) override {
         if (fails_) throw std::runtime_error("it is broken");
         for (std::size_t i = 0; i < placements.size() && !stop.stop_requested(); ++i, ++runs_) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            scores[i] = {sum(placements[i]), base == nullptr ? -1 : sum(*base), placements[i][0] % 2 == 0};
+            scores[i] = {sum(placements[i]), bases.empty() ? -1 : sum(*bases[i]), placements[i][0] % 2 == 0};
         }
         return !stop.stop_requested();
     }
@@ -44,8 +44,7 @@ private:
 /// Scores until it is stopped.
 class Endless final : public Evaluator {
 public:
-    bool evaluate(std::span<const Placement>, std::span<Score>, std::stop_token stop,
-                  const Placement*) override {
+    bool evaluate(std::span<const Placement>, std::span<Score>, std::stop_token stop, Bases) override {
         while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return false;
     }
@@ -81,7 +80,8 @@ void expect(bool holds, const char* what) {
 
 void check_scores(Evaluator& evaluator, const std::vector<Placement>& placements, const Placement* base) {
     std::vector<Score> scores(placements.size());
-    expect(evaluator.evaluate(placements, scores, {}, base), "a batch is scored to its end");
+    const std::vector<const Placement*> bases(base == nullptr ? 0 : placements.size(), base);
+    expect(evaluator.evaluate(placements, scores, {}, bases), "a batch is scored to its end");
     for (std::size_t i = 0; i < placements.size(); ++i) {
         expect(scores[i] == Score{Sum::sum(placements[i]), base == nullptr ? -1 : Sum::sum(*base),
                                   placements[i][0] % 2 == 0},

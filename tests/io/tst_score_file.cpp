@@ -48,12 +48,13 @@ public:
         : evaluator_(std::move(evaluator)), left_(placements), stop_(stop) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
-                  const Placement* base) override {
+                  Bases bases) override {
         if (left_ < placements.size()) stop_.request_stop();
         left_ -= std::min(left_, placements.size());
-        return evaluator_->evaluate(placements, scores, std::move(stop), base);
+        return evaluator_->evaluate(placements, scores, std::move(stop), bases);
     }
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    Workers* workers() override { return evaluator_->workers(); }
 
 private:
     std::unique_ptr<Evaluator> evaluator_;

@@ -39,7 +39,7 @@ class Listed : public Evaluator {
 public:
     explicit Listed(std::vector<double> scores_s) : scores_s_(std::move(scores_s)) {}
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token,
-                  const Placement*) override {
+                  Bases) override {
         for (std::size_t k = 0; k < placements.size(); ++k) scores[k].penalised_s = scores_s_[next_++];
         return true;
     }

@@ -258,7 +258,9 @@ private Q_SLOTS:
                 const SearchResult result = search(tested.id, problem, 400, tested.values, seed, threads);
                 QCOMPARE(result.end, expected.end);
                 QCOMPARE(result.progress.evaluations, expected.progress.evaluations);
-                QCOMPARE(result.progress.simulations, expected.progress.simulations);
+                // With several threads, some of what is proposed ahead is simulated in vain.
+                QVERIFY(result.progress.simulations >= expected.progress.simulations);
+                if (threads == 1) QCOMPARE(result.progress.simulations, expected.progress.simulations);
                 QVERIFY(result.progress.best == expected.progress.best);
                 QCOMPARE(*result.progress.best_placement, *expected.progress.best_placement);
                 const auto& curve = *result.progress.curve;

@@ -26,8 +26,7 @@ const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
         {"linear", {"linear-search", {}}},
         {"annealing", {"simulated-annealing", {{"steps", whole(1000)}}}},
-        {"annealing that learns",
-         {"simulated-annealing", {{"learn_moves", true}, {"batch_size", whole(3)}, {"steps", whole(800)}}}},
+        {"annealing that learns", {"simulated-annealing", {{"learn_moves", true}, {"steps", whole(800)}}}},
         {"annealing of Exprimo",
          {"simulated-annealing",
           {{"acceptance", text("logistic")},
@@ -36,20 +35,14 @@ const std::map<std::string, Variant>& variants() {
            {"steps", whole(500)},
            {"block_moves", 0.0},
            {"start", text("random")}}}},
-        {"annealing in batches",
-         {"simulated-annealing",
-          {{"batch_size", whole(7)},
-           {"steps", whole(700)},
-           {"growth", 1.5},
-           {"start", text("single-device")}}}},
+        {"annealing, slower each time",
+         {"simulated-annealing", {{"steps", whole(700)}, {"growth", 1.5}, {"start", text("single-device")}}}},
         {"annealing of scipy",
          {"simulated-annealing", {{"method", text("generalized")}, {"start", text("random")}}}},
         {"annealing, quick restarts",
          {"simulated-annealing", {{"method", text("generalized")}, {"restart_temperature_ratio", 0.01}}}},
         {"mcmc", {"mcmc", {{"shortest_chain", whole(300)}}}},
-        {"mcmc blocks",
-         {"mcmc",
-          {{"block_moves", 0.7}, {"batch_size", whole(4)}, {"return_period", whole(30)}, {"alpha", 0.1}}}},
+        {"mcmc blocks", {"mcmc", {{"block_moves", 0.7}, {"return_period", whole(30)}, {"alpha", 0.1}}}},
         {"tabu", {"tabu", {}}},
         {"tabu full",
          {"tabu",
@@ -79,7 +72,7 @@ public:
     explicit PlainEvaluator(ProblemPtr problem) : problem_(std::move(problem)), simulator_(problem_) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token,
-                  const Placement*) override {
+                  Bases) override {
         for (std::size_t i = 0; i < placements.size(); ++i)
             scores[i] = MemoryPenalty().score(*problem_, simulator_.run(placements[i]));
         runs_ += placements.size();
@@ -153,7 +146,7 @@ double acceptance(const std::string& id, const OptionValues& values, double rise
         const Placement neighbour = optimizer->ask(1).front();
         optimizer->tell(std::vector<Score>{{1 + rise_s, 1 + rise_s, true}});
         optimizer->ask(1);
-        if (*optimizer->base() == neighbour) ++accepted;
+        if (*optimizer->base(0) == neighbour) ++accepted;
     }
     return static_cast<double>(accepted) / trials;
 }
@@ -343,13 +336,13 @@ private Q_SLOTS:
         optimizer->tell(std::vector<Score>{{9, 9, true}, {4, 4, true}});
         // Then the splits.
         int others = 0;
-        while (optimizer->base() == nullptr) {
+        while (optimizer->base(0) == nullptr) {
             QVERIFY(!optimizer->ask(1).empty());
             optimizer->tell(std::vector<Score>{{5, 5, true}});
             ++others;
         }
         QVERIFY(others > 1);
-        QCOMPARE(*optimizer->base(), seeds[1]);
+        QCOMPARE(*optimizer->base(0), seeds[1]);
     }
 
     void wrong_options_are_refused() {
@@ -438,7 +431,7 @@ private Q_SLOTS:
                 }
                 const Placement neighbour = optimizer->ask(1).front();
                 optimizer->tell(std::vector<Score>{{1.02, 1.02, true}});
-                if (*optimizer->base() == neighbour) ++accepted;
+                if (*optimizer->base(0) == neighbour) ++accepted;
             }
             const double temperature_ms = 40 * std::pow(0.95, step),
                          expected = 1 / (1 + std::exp(20 / temperature_ms));
@@ -475,10 +468,10 @@ private Q_SLOTS:
                     optimizer->tell(std::vector<Score>{{1e9, 1e9, true}});
                 }
                 const Placement visited = optimizer->ask(1).front();
-                if (visited == *optimizer->base()) continue;
+                if (visited == *optimizer->base(0)) continue;
                 ++moved;
                 optimizer->tell(std::vector<Score>{{1 + kRise_ms / 1000, 1 + kRise_ms / 1000, true}});
-                if (*optimizer->base() == visited) ++accepted;
+                if (*optimizer->base(0) == visited) ++accepted;
             }
             QVERIFY(moved > kTrials / 2);
             const double temperature_ms = 5230 * (std::pow(2, 1.62) - 1) / (std::pow(1 + step, 1.62) - 1);
@@ -508,7 +501,7 @@ private Q_SLOTS:
         for (int step = 0; step < 101; ++step) {
             const Placement neighbour = optimizer->ask(1).front();
             optimizer->tell(std::vector<Score>{{here_s + 1, here_s + 1, true}});
-            moved.push_back(*optimizer->base() == neighbour);
+            moved.push_back(*optimizer->base(0) == neighbour);
             if (moved.back()) ++here_s;
         }
         // Each move is a rise of 1 s; T = 1e6 s * 0.1^t is at least 1000 s in the first four steps, and at
@@ -518,18 +511,38 @@ private Q_SLOTS:
         QVERIFY(moved[100]);  // reheated
     }
 
-    void only_the_first_acceptable_of_a_batch_is_taken() {
+    /// With several threads a walk proposes the neighbours of several steps; those behind the first one that
+    /// is accepted do not count.
+    void steps_behind_an_accepted_one_do_not_count() {
+        Workers workers(2);
+        if (workers.threads() < 2) QSKIP("one core");
         const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));
-        const auto optimizer = make(
-            "simulated-annealing", problem,
-            {{"start_temperature_ms", 1e-6}, {"batch_size", whole(4)}, {"start", text("single-device")}});
-        optimizer->ask(1);
-        optimizer->tell(std::vector<Score>{{5, 5, true}});
+        const OptionValues values{{"start_temperature_ms", 1e-6}, {"start", text("single-device")}};
+        const auto optimizer = make("simulated-annealing", problem, values);
+        const auto alone = make("simulated-annealing", problem, values);
+        optimizer->work_with(&workers);
+        for (const auto& each : {optimizer.get(), alone.get()}) {
+            each->ask(1);
+            each->tell(std::vector<Score>{{5, 5, true}});
+        }
         const auto batch = optimizer->ask(10);
-        QCOMPARE(batch.size(), std::size_t{4});
-        const Placement second = batch[1];
-        optimizer->tell(std::vector<Score>{{6, 6, true}, {4, 4, true}, {1, 1, true}, {9, 9, true}});
-        QCOMPARE(*optimizer->base(), second);
+        QVERIFY(batch.size() > 1);
+        const Placement first = batch[0], second = batch[1];
+        std::vector<Score> scores(batch.size(), Score{1, 1, true});
+        scores[0] = {6, 6, true};
+        scores[1] = {4, 4, true};
+        optimizer->tell(scores);
+        QVERIFY(optimizer->proposes_ahead());
+        QCOMPARE(optimizer->counted().size(), std::size_t{2});
+        QCOMPARE(*optimizer->counted().back().placement, second);
+        QCOMPARE(*optimizer->base(0), second);
+
+        QCOMPARE(alone->ask(10).size(), std::size_t{1});
+        QCOMPARE(alone->asked().front(), first);
+        alone->tell(std::vector<Score>{{6, 6, true}});
+        QCOMPARE(alone->ask(10).front(), second);
+        alone->tell(std::vector<Score>{{4, 4, true}});
+        QCOMPARE(alone->ask(10).front(), optimizer->ask(10).front());
     }
 
     void start_temperature_is_that_of_the_wanted_chance() {
@@ -549,7 +562,7 @@ private Q_SLOTS:
             for (int step = 0; step < 4100; ++step) {
                 const Placement neighbour = optimizer->ask(1).front();
                 optimizer->tell(std::vector<Score>{{here_s + 0.2, here_s + 0.2, true}});
-                if (*optimizer->base() != neighbour) continue;
+                if (*optimizer->base(0) != neighbour) continue;
                 here_s += 0.2;
                 if (step >= 100) ++accepted;
             }
@@ -611,8 +624,8 @@ private Q_SLOTS:
         for (int step = 1; step <= 30; ++step) {
             optimizer->ask(1);
             optimizer->tell(std::vector<Score>{{2, 2, true}});
-            if (step % 10 == 0) QCOMPARE(*optimizer->base(), start);
-            if (*optimizer->base() != start) ++away;
+            if (step % 10 == 0) QCOMPARE(*optimizer->base(0), start);
+            if (*optimizer->base(0) != start) ++away;
         }
         QVERIFY(away > 20);
     }
@@ -633,13 +646,13 @@ private Q_SLOTS:
             optimizer->tell(std::vector<Score>{{8, 8, true}, {6, 6, true}});
             QCOMPARE(optimizer->ask(2).size(), std::size_t{1});
             optimizer->tell(std::vector<Score>{{7, 7, true}});
-            QCOMPARE(*optimizer->base(), (Placement{0, 1, 0}));
+            QCOMPARE(*optimizer->base(0), (Placement{0, 1, 0}));
             // The return to {0, 0, 0} is tabu unless it is the best so far.
             const auto batch = optimizer->ask(10);
             QCOMPARE(std::vector<Placement>(batch.begin(), batch.end()),
                      (std::vector<Placement>{{1, 1, 0}, {0, 0, 0}, {0, 1, 1}}));
             optimizer->tell(std::vector<Score>{{9, 9, true}, {4, 4, true}, {8, 8, true}});
-            QCOMPARE(*optimizer->base(), aspiration ? (Placement{0, 0, 0}) : (Placement{0, 1, 1}));
+            QCOMPARE(*optimizer->base(0), aspiration ? (Placement{0, 0, 0}) : (Placement{0, 1, 1}));
         }
     }
 

@@ -505,13 +505,13 @@ private Q_SLOTS:
         QVERIFY(Series().points().empty());
     }
 
-    void searches_tell_the_means_of_their_batches() {
+    void searches_tell_means_all_along() {
         const ProblemPtr problem =
             test::problem(test::random_graph(4, 30, 3, Training::implicit), test::uniform_machine(3));
         const SearchResult result = search("post", problem);
-        QCOMPARE(result.progress.means.size(), std::size_t{200});
+        QVERIFY(result.progress.means.size() > Series::kMost / 2);
+        QVERIFY(result.progress.means.size() <= Series::kMost);
         QCOMPARE(result.progress.means.back().evaluations, std::uint64_t{2400});
-        QCOMPARE(result.progress.means.back().value, result.progress.latest_mean_s);
         QVERIFY(result.progress.means.back().value < 0.8 * result.progress.means.front().value);
     }
 };

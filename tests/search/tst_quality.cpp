@@ -66,7 +66,8 @@ private Q_SLOTS:
     }
 
     /// The genetic algorithm and MAP-Elites with the thesis's parameters, median of five seeds, and Auto;
-    /// from where all searches of the product start, one device and the expert's placement.
+    /// from where all searches of the product start, one device and the expert's placement. Single searches
+    /// of the first two differ by about an eighth (standard deviation), so their medians by 7 %.
     void exprimo() {
         QFETCH(QString, network);
         QFETCH(QString, machine);
@@ -105,8 +106,9 @@ private Q_SLOTS:
         const auto thesis = [](const char* id) {
             return find_preset(find_algorithm(id)->presets, "thesis").values;
         };
-        QVERIFY(no_worse(median_ms("genetic", thesis("genetic"), 5), genetic_ms));
-        QVERIFY(no_worse(median_ms("map-elites", thesis("map-elites"), 5), elites_ms));
+        constexpr double kNoise = 1.1;
+        QVERIFY(no_worse(median_ms("genetic", thesis("genetic"), 5), kNoise * genetic_ms));
+        QVERIFY(no_worse(median_ms("map-elites", thesis("map-elites"), 5), kNoise * elites_ms));
         QVERIFY(no_worse(median_ms("auto", {}, 1), auto_ms));
     }
 };

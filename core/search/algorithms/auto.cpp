@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/infinity.hpp"
@@ -36,8 +38,9 @@ const OptionSchema<AutoOptions>& auto_schema() {
     static const auto schema =
         OptionSchema<Options>{}
             .add("turn", &Options::turn, 0, 1e6,
-                 "Evaluations per turn of a search; 0: 1/40 of all evaluations, at most 512 (also 512 if "
-                 "their number is unknown).")
+                 "Evaluations per round, in which a search with a fixed share and one of the others take a "
+                 "turn side by side; 0: 1/20 of all evaluations, at most 1024 (also 1024 if their number is "
+                 "unknown).")
             .add(
                 "slow_share", &Options::slow_share, 0, 1,
                 "Share of the evaluations for one slow annealing over the whole search; no effect if nothing "
@@ -69,8 +72,12 @@ constexpr double kMostToTryAll = 2000;
 constexpr double kCoolingByGroup = 12;
 /// Evaluations per movable group up to which a search counts as short.
 constexpr double kShortSearch = 50;
-constexpr std::size_t kTurns = 40;
-constexpr std::size_t kLongestTurn = 512;
+constexpr std::size_t kRounds = 20;
+constexpr std::size_t kLongestRound = 1024;
+/// Bytes of the placements of a round, which are kept until it ends.
+constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
+/// Searches that take a turn in the same round, if there are so many.
+constexpr std::size_t kLanes = 3;
 /// Number of ops from which on an algorithm that solves a linear program would delay the search.
 constexpr OpId kMostOpsForPrograms = 1500;
 /// Largest number of ops for m-ETF, which looks at all ready ops again after each op that it places.
@@ -86,42 +93,53 @@ constexpr std::int64_t kShortestCooling = 100;
 constexpr double kLoadAnnealingShare = 0.8;
 /// Placements of a guide to start from.
 constexpr std::size_t kGuidedStarts = 8;
-/// Batches of only scored placements after which a search loses its turn.
-constexpr std::size_t kMostRepeats = 256;
-constexpr std::size_t kMostFruitlessTurns = 32;
+/// Placements in a row that have a score already, after which a search loses its turn.
+constexpr std::size_t kMostRepeats = 1024;
+constexpr std::size_t kMostFruitlessRounds = 16;
 constexpr std::size_t kMostScores = std::size_t{1} << 20;
 
 /// Every algorithm that builds a placement quickly proposes it; then searches, which start from these
-/// placements, take turns and learn from each other's. A placement that has been scored is answered from
-/// memory, whichever algorithm proposes it. An algorithm portfolio (Gomes and Selman, 2001) with shares in
-/// part fixed, in part by probability matching (Thierens, 2005).
+/// placements, take turns. An algorithm portfolio (Gomes and Selman, 2001) with shares in part fixed, in part
+/// by probability matching (Thierens, 2005).
+///
+/// Some searches take their turns in the same round: each in a lane, with a quota of the round's evaluations.
+/// Within a round a search knows nothing of the others, so that they can run side by side; after it they
+/// learn from each other's placements. A placement that was scored in an earlier round, or in the same lane,
+/// is answered from memory. What the lanes have scored counts in an order that follows from the quotas alone
+/// (canonical order), so nothing depends on how many placements of which lane are scored at a time.
 class Auto final : public Optimizer {
 public:
     Auto(const SearchContext& context, const AutoOptions& options)
         : context_(context), options_(options), random_(context.seed), seeds_(checked_seeds(context)) {
         if (options_.turn == 0) {
-            const std::uint64_t share = context.evaluations.value_or(kTurns * kLongestTurn) / kTurns;
-            options_.turn = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, kLongestTurn));
+            const std::uint64_t share = context.evaluations.value_or(kRounds * kLongestRound) / kRounds;
+            options_.turn = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, kLanes, kLongestRound));
         }
+        const std::size_t bytes = std::max<std::size_t>(context.problem->groups * sizeof(DeviceId), 1);
+        options_.turn = std::min(options_.turn, std::max(kRoundBytes / bytes, kLanes));
         begin_building(options_.cpus == "always" || (options_.cpus == "if-needed" && by_formula()));
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
+        counted_.clear();
         while (!stop().stop_requested()) {
+            open_.clear();
+            open_keys_.clear();
+            open_bases_.clear();
             if (builder_) {
                 if (propose(*builder_, limit)) return open_;
                 if (!stop().stop_requested()) next_builder();
                 continue;
             }
-            if (left_ == 0 && !next_search()) return {};
-            if (propose(*searches_[turn_].optimizer, std::min(limit, left_))) {
-                fruitless_turns_ = 0;
-                return open_;
+            if (std::ranges::all_of(lanes_, &Lane::is_done)) {
+                end_round();
+                if (fruitless_rounds_ == kMostFruitlessRounds || !begin_round(limit)) return {};
             }
-            // Otherwise a search with a fixed share could get this turn again and again.
-            searches_[turn_].evaluations += static_cast<double>(std::exchange(left_, 0));
-            // Searches that forget nothing only repeat themselves: no new placements remain.
-            if (++fruitless_turns_ == kMostFruitlessTurns) return {};
+            share_out();
+            begin_proposing();
+            for (Lane& lane : lanes_) propose(lane);
+            if (stop().stop_requested()) break;
+            if (!open_.empty()) return open_;
         }
         return {};
     }
@@ -140,30 +158,41 @@ public:
         if (options_.reheated_share > 0) searches_[1].fixed_share = shares.reheated;
     }
 
-    const Placement* base() const override { return builder_ ? nullptr : searches_[turn_].optimizer->base(); }
+    const Placement* base(std::size_t i) const override { return open_bases_[i]; }
 
     void tell(std::span<const Score> scores) override {
-        const double before_s = best_s_;
-        for (std::size_t i = 0; i < scores.size(); ++i) {
-            if (scores_.size() == kMostScores) scores_.clear();
-            scores_.insert_or_assign(open_keys_[i], scores[i]);
-            best_s_ = std::min(best_s_, scores[i].penalised_s);
-            if (builder_) built_.push_back({open_[i], scores[i]});
-        }
-        for (Answer& answer : answers_) {
-            if (answer.open < scores.size()) answer.score = scores[answer.open];
-        }
         if (builder_) {
-            pass_on(*builder_);
+            for (std::size_t i = 0; i < scores.size(); ++i) {
+                remember(open_keys_[i], scores[i]);
+                best_s_ = std::min(best_s_, scores[i].penalised_s);
+                built_.push_back({open_[i], scores[i]});
+            }
+            told_.clear();
+            for (const Answer& answer : builder_answers_)
+                told_.push_back(answer.open == kNotOpen ? answer.score : scores[answer.open]);
+            builder_->tell(told_);
             return;
         }
-        for (std::size_t i = 0; i < searches_.size(); ++i) {
-            if (i != turn_) searches_[i].optimizer->learn(open_, scores);
+        for (Lane& lane : lanes_) {
+            if (!lane.is_waiting) continue;
+            for (Answer& answer : lane.answers) {
+                if (answer.open != kNotOpen) answer.score = scores[answer.open];
+            }
+            tell(lane);
         }
-        pass_on(*searches_[turn_].optimizer);
-        if (best_s_ < before_s) searches_[turn_].credit += 1 - best_s_ / before_s;
-        searches_[turn_].evaluations += static_cast<double>(scores.size());
-        left_ -= std::min(left_, scores.size());
+        count();
+    }
+
+    bool proposes_ahead() const override { return builder_ == nullptr; }
+    std::span<const Scored> counted() const override { return counted_; }
+
+    std::vector<Scored> uncounted() const override {
+        std::vector<Scored> rest;
+        for (const Lane& lane : lanes_) {
+            for (std::size_t i = lane.counted; i < lane.scores.size(); ++i)
+                rest.push_back({&lane.placements[i], lane.scores[i]});
+        }
+        return rest;
     }
 
     std::shared_ptr<const ArchiveView> archive() const override {
@@ -176,10 +205,12 @@ public:
 private:
     static constexpr std::size_t kNotOpen = std::numeric_limits<std::size_t>::max();
 
+    using Known = std::unordered_map<PlacementKey, Score, PlacementKey::Hash>;
+
     /// Where the score of a proposed placement comes from.
     struct Answer {
         Score score;
-        std::size_t open = kNotOpen;  ///< index in open_ until the score is known
+        std::size_t open = kNotOpen;  ///< index in open_ if the score was not known
     };
     struct Built {
         Placement placement;
@@ -196,42 +227,219 @@ private:
         double lead(double spent) const { return evaluations - fixed_share * spent; }
     };
 
-    /// Asks the optimizer until it proposes a placement without a score; such placements are then in open_.
-    /// Returns false if it has nothing more to propose or has repeated itself for kMostRepeats batches.
-    bool propose(Optimizer& optimizer, std::size_t limit) {
-        optimizer.stop_on(stop());
-        for (std::size_t i = 0; i < kMostRepeats; ++i) {
-            const std::span<const Placement> proposed = optimizer.ask(limit);
-            if (proposed.empty()) {
-                exhausted_ = !stop().stop_requested();
-                return false;
-            }
-            open_.clear();
-            open_keys_.clear();
-            answers_.assign(proposed.size(), {});
-            for (std::size_t k = 0; k < proposed.size(); ++k) {
-                const PlacementKey key = key_of(proposed[k]);
-                if (const auto known = scores_.find(key); known != scores_.end()) {
-                    answers_[k].score = known->second;
-                    continue;
-                }
-                const auto twin = std::ranges::find(open_keys_, key);
-                answers_[k].open = static_cast<std::size_t>(twin - open_keys_.begin());
-                if (twin != open_keys_.end()) continue;
-                open_.push_back(proposed[k]);
-                open_keys_.push_back(key);
-            }
-            if (!open_.empty()) return true;
-            pass_on(optimizer);
+    /// A search in a round.
+    struct Lane {
+        std::size_t search = 0;   ///< index in searches_
+        std::size_t quota = 0;    ///< evaluations of the round
+        std::size_t at_once = 0;  ///< placements to propose in this ask()
+        bool has_ended = false;   ///< proposes nothing more in this round
+        std::size_t repeats = 0;  ///< latest placements in a row that had a score
+        double best_s = kInfinity;
+
+        /// Scored in this round, in the order of the search; room for `quota` from the beginning, so that
+        /// pointers into them stay valid.
+        std::vector<Placement> placements;
+        std::vector<PlacementKey> keys;
+        std::vector<Score> scores;
+        std::size_t counted = 0;  ///< of these
+        Known known;
+
+        bool is_waiting = false;  ///< for scores
+        std::span<const Placement> proposed;
+        std::vector<Answer> answers;  ///< [proposed]
+
+        bool is_done() const { return has_ended || scores.size() == quota; }
+        double progress(std::size_t evaluations) const {
+            return static_cast<double>(evaluations) / static_cast<double>(quota);
         }
-        exhausted_ = false;
-        return false;
+    };
+
+    void remember(const PlacementKey& key, const Score& score) {
+        if (scores_.size() == kMostScores) scores_.clear();
+        scores_.insert_or_assign(key, score);
     }
 
-    void pass_on(Optimizer& optimizer) {
+    /// Adds those placements to open_ that have no score in scores_ or `known`.
+    void look_up(const Optimizer& optimizer, std::span<const Placement> proposed, const Known& known,
+                 std::vector<Answer>& answers) {
+        const std::size_t first = open_.size();
+        answers.assign(proposed.size(), {});
+        for (std::size_t k = 0; k < proposed.size(); ++k) {
+            const PlacementKey key = key_of(proposed[k]);
+            if (const auto found = scores_.find(key); found != scores_.end()) {
+                answers[k].score = found->second;
+                continue;
+            }
+            if (const auto found = known.find(key); found != known.end()) {
+                answers[k].score = found->second;
+                continue;
+            }
+            const auto twin =
+                std::find(open_keys_.begin() + static_cast<std::ptrdiff_t>(first), open_keys_.end(), key);
+            answers[k].open = static_cast<std::size_t>(twin - open_keys_.begin());
+            if (twin != open_keys_.end()) continue;
+            open_.push_back(proposed[k]);
+            open_keys_.push_back(key);
+            open_bases_.push_back(optimizer.base(k));
+        }
+    }
+
+    /// Asks the builder until it proposes a placement without a score; such placements are then in open_.
+    /// Returns false if it has nothing more to propose.
+    bool propose(Optimizer& builder, std::size_t limit) {
+        builder.stop_on(stop());
+        builder.work_with(workers());
+        while (true) {
+            const std::span<const Placement> proposed = builder.ask(limit);
+            if (proposed.empty()) return false;
+            look_up(builder, proposed, {}, builder_answers_);
+            if (!open_.empty()) return true;
+            told_.clear();
+            for (const Answer& answer : builder_answers_) told_.push_back(answer.score);
+            builder.tell(told_);
+        }
+    }
+
+    std::size_t most_to_propose(const Lane& lane) const {
+        return std::min(lane.at_once, kMostRepeats - lane.repeats);
+    }
+
+    /// Asks the searches of all lanes; what they propose is made side by side.
+    void begin_proposing() {
+        to_make_.clear();
+        for (Lane& lane : lanes_) {
+            if (lane.at_once == 0) continue;
+            Optimizer& optimizer = *searches_[lane.search].optimizer;
+            optimizer.stop_on(stop());
+            optimizer.work_with(workers());
+            const std::size_t count = optimizer.begin_ask(most_to_propose(lane));
+            for (std::size_t i = 0; i < count; ++i) to_make_.emplace_back(&optimizer, i);
+        }
+        for_each(to_make_.size(), [&](std::size_t i) { to_make_[i].first->make(to_make_[i].second); });
+    }
+
+    /// Takes what begin_proposing() has asked the lane's search for, and asks it again until there is a
+    /// placement without a score. Such placements are then in open_, and the lane waits for them.
+    void propose(Lane& lane) {
+        Search& search = searches_[lane.search];
+        for (bool is_first = true; lane.at_once > 0 && !lane.is_done(); is_first = false) {
+            lane.proposed =
+                is_first ? search.optimizer->asked() : search.optimizer->ask(most_to_propose(lane));
+            if (stop().stop_requested()) return;
+            if (lane.proposed.empty()) {
+                lane.has_ended = search.ended = true;
+                return;
+            }
+            const std::size_t before = open_.size();
+            look_up(*search.optimizer, lane.proposed, lane.known, lane.answers);
+            if (open_.size() > before) {
+                lane.is_waiting = true;
+                return;
+            }
+            tell(lane);
+        }
+    }
+
+    /// Tells the search of the lane all scores, and keeps the new ones of those that are part of the search.
+    void tell(Lane& lane) {
+        Search& search = searches_[lane.search];
+        lane.is_waiting = false;
         told_.clear();
-        for (const Answer& answer : answers_) told_.push_back(answer.score);
-        optimizer.tell(told_);
+        for (const Answer& answer : lane.answers) told_.push_back(answer.score);
+        // The search may reuse the memory of what it proposed.
+        for (std::size_t k = 0; k < lane.answers.size(); ++k) {
+            const std::size_t open = lane.answers[k].open;
+            if (open != kNotOpen && !is_twin(lane, k)) lane.placements.push_back(open_[open]);
+        }
+        const bool some_count = search.optimizer->proposes_ahead();
+        search.optimizer->tell(told_);
+        const std::size_t count = some_count ? search.optimizer->counted().size() : lane.answers.size();
+        for (std::size_t k = 0; k < count; ++k) {
+            const Answer& answer = lane.answers[k];
+            if (answer.open == kNotOpen || is_twin(lane, k)) {
+                if (++lane.repeats == kMostRepeats) lane.has_ended = true;
+                continue;
+            }
+            lane.repeats = 0;
+            lane.known.emplace(open_keys_[answer.open], answer.score);
+            lane.keys.push_back(open_keys_[answer.open]);
+            lane.scores.push_back(answer.score);
+            if (answer.score.penalised_s < lane.best_s) {
+                if (lane.best_s < kInfinity) search.credit += 1 - answer.score.penalised_s / lane.best_s;
+                lane.best_s = answer.score.penalised_s;
+            }
+        }
+        lane.placements.resize(lane.scores.size());
+    }
+
+    /// Whether the lane has proposed the same placement before in this batch.
+    static bool is_twin(const Lane& lane, std::size_t k) {
+        return std::any_of(lane.answers.begin(), lane.answers.begin() + static_cast<std::ptrdiff_t>(k),
+                           [&](const Answer& other) { return other.open == lane.answers[k].open; });
+    }
+
+    /// Counts what is known, in the canonical order: next comes the lane that has counted the smallest part
+    /// of its quota.
+    void count() {
+        while (true) {
+            Lane* next = nullptr;
+            for (Lane& lane : lanes_) {
+                if (lane.is_done() && lane.counted == lane.scores.size()) continue;
+                if (next == nullptr || lane.progress(lane.counted + 1) < next->progress(next->counted + 1))
+                    next = &lane;
+            }
+            if (next == nullptr || next->counted == next->scores.size()) return;
+            // Another lane may have counted the same placement.
+            if (counted_keys_.insert(next->keys[next->counted]).second)
+                counted_.push_back({&next->placements[next->counted], next->scores[next->counted]});
+            ++next->counted;
+        }
+    }
+
+    /// Decides how many placements each lane proposes: some for each thread, in canonical order, so that the
+    /// lanes end at the same time. One thread thus scores them one after the other in this order.
+    void share_out() {
+        constexpr std::size_t kByThread = 4;
+        const std::size_t threads = this->threads();
+        const std::size_t all = threads == 1 ? 1 : kByThread * threads;
+        for (Lane& lane : lanes_) lane.at_once = 0;
+        for (std::size_t given = 0; given < all; ++given) {
+            Lane* next = nullptr;
+            double least = kInfinity;
+            for (Lane& lane : lanes_) {
+                const std::size_t reached = lane.scores.size() + lane.at_once;
+                if (lane.is_done() || reached == lane.quota) continue;
+                // A lane that cannot go faster holds up the others, unless threads would be idle.
+                const bool is_full = lane.at_once >= searches_[lane.search].optimizer->most_at_once();
+                if (is_full && given < threads) continue;
+                if (const double progress = lane.progress(reached + 1); progress < least) {
+                    least = progress;
+                    next = is_full ? nullptr : &lane;
+                }
+            }
+            if (next == nullptr) return;
+            ++next->at_once;
+        }
+    }
+
+    /// The searches learn from each other's placements.
+    void end_round() {
+        if (lanes_.empty()) return;
+        bool fruitful = false;
+        for (Lane& lane : lanes_) {
+            Search& search = searches_[lane.search];
+            // Otherwise a search with a fixed share that only repeats itself would get the next turn, too.
+            search.evaluations += static_cast<double>(lane.has_ended ? lane.quota : lane.scores.size());
+            best_s_ = std::min(best_s_, lane.best_s);
+            fruitful = fruitful || !lane.scores.empty();
+            for (const auto& [key, score] : lane.known) remember(key, score);
+            for (std::size_t i = 0; i < searches_.size(); ++i) {
+                if (i != lane.search) searches_[i].optimizer->learn(lane.placements, lane.scores);
+            }
+        }
+        fruitless_rounds_ = fruitful ? 0 : fruitless_rounds_ + 1;
+        counted_keys_.clear();
+        lanes_.clear();
     }
 
     std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, OptionValues values, std::uint64_t seed,
@@ -317,17 +525,43 @@ private:
         std::vector<Placement> first = seeds_;
         std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));
         builder_ = propose_in_turn(std::move(first));
+        are_built_ = false;
         movable_ = choices.movable().size();
         placements_ = 1;
         for (const GroupId group : choices.movable())
             placements_ *= static_cast<double>(choices.of(group).size());
     }
 
+    /// Lets the builders build side by side, if there will be evaluations for all of them. They keep what
+    /// they have built until it is scored.
+    void build_all() {
+        constexpr std::uint64_t kEnough = 100;
+        if (threads() == 1 || context_.evaluations.value_or(kEnough) < kEnough) return;
+        built_by_.resize(builders_.size());
+        for_each(builders_.size(), [&](std::size_t i) {
+            try {
+                built_by_[i] = builders_[i]();
+                built_by_[i]->stop_on(stop());
+                built_by_[i]->ask(1);
+            } catch (const OptionError&) {
+                built_by_[i].reset();
+                builders_[i] = nullptr;
+            }
+        });
+    }
+
     void next_builder() {
+        if (!std::exchange(are_built_, true)) build_all();
         builder_ = nullptr;
         while (!builders_.empty()) {
             const auto make = std::move(builders_.back());
             builders_.pop_back();
+            if (!built_by_.empty()) {
+                builder_ = std::move(built_by_.back());
+                built_by_.pop_back();
+                if (make == nullptr) continue;
+                if (builder_ != nullptr) return;
+            }
             try {
                 builder_ = make();
                 return;
@@ -358,7 +592,6 @@ private:
         std::vector<Placement> seeds;
         for (Built& built : built_) seeds.push_back(std::move(built.placement));
         built_.clear();
-        exhausted_ = false;
         const auto add = [&](const AlgorithmInfo& info, OptionValues values, double fixed_share = 0) {
             searches_.push_back({made(info, std::move(values), random_.bits(), seeds), fixed_share});
         };
@@ -414,43 +647,57 @@ private:
         return spent;
     }
 
-    /// Chooses the search of the next turn: a search with a fixed share that has used less than its share,
-    /// otherwise one of the others at random. Returns false if all have ended.
-    bool next_search() {
-        if (!searches_.empty() && exhausted_) {
-            searches_[turn_].ended = true;
-            exhausted_ = false;
-        }
-        left_ = options_.turn;
-        const std::size_t none = searches_.size();
-        std::size_t fixed = none;
-        const double spent = this->spent();
-        double credits = 0, competing = 0;
+    /// Chooses the searches of the next round: those with a fixed share of the evaluations, as far as they
+    /// are behind it, and others at random. Returns false if all have ended.
+    bool begin_round(std::size_t limit) {
+        const std::size_t all = std::min(limit, options_.turn);
+        std::size_t left = all;
+        const auto add = [&](std::size_t search, std::size_t quota) {
+            if (quota == 0) return;
+            Lane& lane = lanes_.emplace_back();
+            lane.search = search;
+            lane.quota = quota;
+            lane.best_s = best_s_;
+            lane.placements.reserve(quota + kMostRepeats);
+            left -= quota;
+        };
+        const double spent = this->spent() + static_cast<double>(all);
+        std::vector<std::size_t> fixed, competing;
         for (std::size_t i = 0; i < searches_.size(); ++i) {
-            Search& search = searches_[i];
-            if (search.ended) continue;
-            if (search.fixed_share > 0) {
-                if (fixed == none || search.lead(spent) < searches_[fixed].lead(spent)) fixed = i;
-                continue;
-            }
-            search.credit *= options_.credit_memory;
-            credits += search.credit;
-            ++competing;
+            if (searches_[i].ended) continue;
+            (searches_[i].fixed_share > 0 ? fixed : competing).push_back(i);
         }
-        if (fixed != none && (competing == 0 || searches_[fixed].lead(spent) <= 0)) {
-            turn_ = fixed;
-            return true;
+        if (fixed.empty() && competing.empty()) return false;
+        for (const std::size_t i : fixed) {
+            const double behind = searches_[i].fixed_share * spent - searches_[i].evaluations;
+            const auto quota = static_cast<std::size_t>(std::max(std::round(behind), 0.0));
+            // With none to compete, the last one gets what is left.
+            add(i, competing.empty() && i == fixed.back() ? left : std::min(quota, left));
         }
-        const double least = competing > 0 ? std::min(options_.least_share, 1 / competing) : 0;
+        for (const std::size_t i : competing) searches_[i].credit *= options_.credit_memory;
+        std::size_t lanes = std::min(
+            {std::max(kLanes - std::min(kLanes, lanes_.size()), std::size_t{1}), competing.size(), left});
+        for (; lanes > 0; --lanes) {
+            const std::size_t chosen = drawn(competing);
+            add(competing[chosen], lanes == 1 ? left : left / lanes);
+            competing.erase(competing.begin() + static_cast<std::ptrdiff_t>(chosen));
+        }
+        return true;
+    }
+
+    /// Draws one of the competing searches, by what they have found. Returns its index in `competing`.
+    std::size_t drawn(std::span<const std::size_t> competing) {
+        const auto count = static_cast<double>(competing.size());
+        double credits = 0;
+        for (const std::size_t i : competing) credits += searches_[i].credit;
+        const double least = std::min(options_.least_share, 1 / count);
         double draw = random_.uniform();
-        for (std::size_t i = 0; i < searches_.size() && draw >= 0; ++i) {
-            const Search& search = searches_[i];
-            if (search.ended || search.fixed_share > 0) continue;
-            const double matched = credits > 0 ? search.credit / credits : 1 / competing;
-            draw -= least + (1 - least * competing) * matched;
-            turn_ = i;
+        for (std::size_t k = 0; k < competing.size(); ++k) {
+            const double matched = credits > 0 ? searches_[competing[k]].credit / credits : 1 / count;
+            draw -= least + (1 - least * count) * matched;
+            if (draw < 0) return k;
         }
-        return competing > 0;
+        return competing.size() - 1;
     }
 
     SearchContext context_;
@@ -462,7 +709,10 @@ private:
     double placements_ = 1;
 
     std::vector<std::function<std::unique_ptr<Optimizer>()>> builders_;  ///< not yet run, the next one last
-    std::unique_ptr<Optimizer> builder_;                                 ///< null when all have finished
+    /// [builder]: what build_all() has made; empty if nothing was built side by side.
+    std::vector<std::unique_ptr<Optimizer>> built_by_;
+    bool are_built_ = false;
+    std::unique_ptr<Optimizer> builder_;  ///< null when all have finished
     std::vector<Built> built_;
 
     std::optional<double> used_;  ///< share of the time; nothing: not timed
@@ -470,18 +720,20 @@ private:
     bool cools_by_time_ = false;  ///< the first search is an annealing that cools over the time
 
     std::vector<Search> searches_;
-    std::size_t turn_ = 0;    ///< index of the search whose turn it is
-    std::size_t left_ = 0;    ///< evaluations left in the turn
-    bool exhausted_ = false;  ///< the search has nothing more to propose
-    std::size_t fruitless_turns_ = 0;
+    std::vector<Lane> lanes_;
+    std::unordered_set<PlacementKey, PlacementKey::Hash> counted_keys_;  ///< of this round
+    std::size_t fruitless_rounds_ = 0;
 
-    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> scores_;
+    Known scores_;  ///< of earlier rounds
     double best_s_ = kInfinity;
+    std::vector<Scored> counted_;  ///< by the last tell()
 
     // State of the current batch.
     std::vector<Placement> open_;  ///< placements without a score
     std::vector<PlacementKey> open_keys_;
-    std::vector<Answer> answers_;  ///< one per proposed placement
+    std::vector<const Placement*> open_bases_;
+    std::vector<Answer> builder_answers_;
+    std::vector<std::pair<Optimizer*, std::size_t>> to_make_;  ///< optimizer, index of the placement
     std::vector<Score> told_;
 };
 

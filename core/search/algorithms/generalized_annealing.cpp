@@ -61,7 +61,7 @@ public:
         return {&visited_, 1};
     }
 
-    const Placement* base() const override {
+    const Placement* base(std::size_t /*i*/) const override {
         return starts_.empty() && visit_ >= choices_.movable().size() ? &current_ : nullptr;
     }
 

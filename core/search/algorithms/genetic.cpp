@@ -201,19 +201,24 @@ private:
         children_.resize(count);
         rates_.resize(count);
         scores_.clear();
-        for (std::size_t i = 0; i < count; ++i) {
-            children_[i] = population_[parents[i]].placement;
-            rates_[i] = population_[parents[i]].rates;
-        }
-        for (std::size_t i = 0; i + 1 < count; i += 2) {
-            if (random_.chance(options_.crossover_rate)) cross_children(i, i + 1);
-        }
-        for (std::size_t i = 0; i < count; ++i) mutate(children_[i], rates_[i]);
+        std::vector<std::uint64_t> seeds((count + 1) / 2);
+        for (std::uint64_t& seed : seeds) seed = random_.bits();
+        for_each(seeds.size(), [&](std::size_t pair) {
+            Random random(seeds[pair]);
+            const std::size_t first = 2 * pair, end = std::min(first + 2, count);
+            for (std::size_t i = first; i < end; ++i) {
+                children_[i] = population_[parents[i]].placement;
+                rates_[i] = population_[parents[i]].rates;
+            }
+            if (first + 1 < end && random.chance(options_.crossover_rate))
+                cross_children(first, first + 1, random);
+            for (std::size_t i = first; i < end; ++i) mutate(children_[i], rates_[i], random);
+        });
     }
 
-    void cross_children(std::size_t a, std::size_t b) {
-        cross(crossover_, options_.crossover_points, children_[a], children_[b], random_);
-        const double share = random_.uniform();
+    void cross_children(std::size_t a, std::size_t b, Random& random) {
+        cross(crossover_, options_.crossover_points, children_[a], children_[b], random);
+        const double share = random.uniform();
         const Rates first = rates_[a], second = rates_[b];
         rates_[a] = {share * first.gene + (1 - share) * second.gene,
                      share * first.zone + (1 - share) * second.zone};
@@ -222,18 +227,18 @@ private:
     }
 
     /// Rates mutate before they are used, so that a good placement carries the rates that made it.
-    void mutate(Placement& placement, Rates& rates) {
+    void mutate(Placement& placement, Rates& rates, Random& random) const {
         if (options_.evolve_mutation_rate) {
-            rates.gene = clamped(random_.normal(rates.gene, options_.mutation_rate_deviation));
-            rates.zone = clamped(random_.normal(rates.zone, options_.zone_mutation_rate_deviation));
+            rates.gene = clamped(random.normal(rates.gene, options_.mutation_rate_deviation));
+            rates.zone = clamped(random.normal(rates.zone, options_.zone_mutation_rate_deviation));
         }
-        if (options_.merge_mutation_rate > 0 && random_.chance(options_.merge_mutation_rate) &&
-            pieces_.merge(placement, random_))
+        if (options_.merge_mutation_rate > 0 && random.chance(options_.merge_mutation_rate) &&
+            pieces_.merge(placement, random))
             return;
-        if (random_.chance(rates.zone)) {
-            mutate_zone(placement, choices_, random_);
+        if (random.chance(rates.zone)) {
+            mutate_zone(placement, choices_, random);
         } else {
-            mutate_genes(placement, rates.gene, 0, choices_, random_);
+            mutate_genes(placement, rates.gene, 0, choices_, random);
         }
     }
 

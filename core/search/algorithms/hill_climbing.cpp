@@ -71,7 +71,7 @@ public:
         return batch_;
     }
 
-    const Placement* base() const override { return current_score_ ? &current_ : nullptr; }
+    const Placement* base(std::size_t /*i*/) const override { return current_score_ ? &current_ : nullptr; }
 
     void tell(std::span<const Score> scores) override {
         if (current_score_ && stuck_) {

@@ -96,6 +96,7 @@ public:
         while (!stop().stop_requested()) {
             if (stage_ != nullptr && left_ > 0) {
                 stage_->stop_on(stop());
+                stage_->work_with(workers());
                 asked_ = stage_->ask(std::min(limit, left_));
                 if (!asked_.empty()) return asked_;
             }
@@ -107,18 +108,21 @@ public:
         return {};
     }
 
-    const Placement* base() const override { return annealing_ ? stage_->base() : nullptr; }
+    const Placement* base(std::size_t i) const override { return annealing_ ? stage_->base(i) : nullptr; }
+
+    bool proposes_ahead() const override { return stage_->proposes_ahead(); }
+    std::span<const Scored> counted() const override { return stage_->counted(); }
 
     void tell(std::span<const Score> scores) override {
-        if (annealing_) {
-            left_ -= std::min(left_, scores.size());
-        } else {
+        if (!annealing_) {
             for (std::size_t i = 0; i < scores.size(); ++i) {
                 built_.push_back({asked_[i], scores[i]});
                 fits_ = fits_ || scores[i].fits;
             }
         }
+        const bool some_count = stage_->proposes_ahead();
         stage_->tell(scores);
+        if (annealing_) left_ -= std::min(left_, some_count ? stage_->counted().size() : scores.size());
     }
 
 private:

@@ -42,7 +42,9 @@ public:
     }
 
     /// The placements that follow it differ in the last groups only.
-    const Placement* base() const override { return batch_.empty() ? nullptr : &batch_.front(); }
+    const Placement* base(std::size_t /*i*/) const override {
+        return batch_.empty() ? nullptr : &batch_.front();
+    }
 
     void tell(std::span<const Score>) override {}
 

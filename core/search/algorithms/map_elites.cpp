@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/cost/placement_key.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
@@ -112,31 +114,30 @@ public:
           crossover_(crossover_from(options.crossover_type)),
           random_(context.seed),
           pieces_(choices_),
-          first_(checked_seeds(context)) {
+          children_(checked_seeds(context)) {
         if (options_.include_trivial_solutions) {
-            for (Placement& placement : choices_.on_each_device()) first_.push_back(std::move(placement));
+            for (Placement& placement : choices_.on_each_device()) children_.push_back(std::move(placement));
         }
         for (std::size_t i = 0; i < options_.initial_size; ++i)
-            first_.push_back(choices_.random_placement(random_));
+            children_.push_back(choices_.random_placement(random_));
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
-        const std::size_t size = std::min(limit, options_.batch_size);
-        if (first_told_ < first_.size())
-            return asked_ =
-                       std::span(first_).subspan(first_told_, std::min(size, first_.size() - first_told_));
-        children_.resize(size);
-        for (Placement& child : children_) breed_new(child);
-        return asked_ = children_;
+        if (told_ == children_.size()) {
+            // A whole batch, in however many parts it is asked for.
+            breed(options_.batch_size);
+            told_ = 0;
+        }
+        return std::span(children_).subspan(told_, std::min(limit, children_.size() - told_));
     }
 
     void tell(std::span<const Score> scores) override {
-        for (std::size_t i = 0; i < scores.size(); ++i) enter(asked_[i], scores[i]);
-        if (first_told_ < first_.size()) first_told_ += scores.size();
+        enter(std::span(children_).subspan(told_, scores.size()), scores);
+        told_ += scores.size();
     }
 
     void learn(std::span<const Placement> placements, std::span<const Score> scores) override {
-        for (std::size_t i = 0; i < scores.size(); ++i) enter(placements[i], scores[i]);
+        enter(placements, scores);
     }
 
     std::shared_ptr<const ArchiveView> archive() const override {
@@ -154,16 +155,32 @@ private:
     static constexpr std::size_t kKnown = std::size_t{1}
                                           << 18;  ///< then all are forgotten, to free their memory
 
-    void breed_new(Placement& child) {
+    void breed(std::size_t count) {
         if (known_.size() >= kKnown) known_.clear();
-        int tries = 0;
-        do breed(child);
-        while (!known_.insert(key_of(child)).second && ++tries < kTries);
+        children_.resize(count);
+        keys_.resize(count);
+        sources_.clear();
+        for (std::size_t i = 0; i < count; ++i) sources_.emplace_back(random_.bits());
+        unborn_.resize(count);
+        std::iota(unborn_.begin(), unborn_.end(), std::size_t{0});
+        for (int tries = 0; tries < kTries && !unborn_.empty(); ++tries) {
+            for_each(unborn_.size(), [&](std::size_t i) {
+                const std::size_t child = unborn_[i];
+                breed(children_[child], sources_[child]);
+                keys_[child] = key_of(children_[child]);
+            });
+            std::erase_if(unborn_, [&](std::size_t child) { return known_.insert(keys_[child]).second; });
+        }
     }
 
-    void enter(const Placement& placement, const Score& score) {
+    void enter(std::span<const Placement> placements, std::span<const Score> scores) {
+        cells_.resize(scores.size());
+        for_each(scores.size(), [&](std::size_t i) { cells_[i] = niches_.cell(placements[i]); });
+        for (std::size_t i = 0; i < scores.size(); ++i) enter(placements[i], scores[i], cells_[i]);
+    }
+
+    void enter(const Placement& placement, const Score& score, std::uint32_t cell) {
         ++evaluations_;
-        const std::uint32_t cell = niches_.cell(placement);
         const auto [known, empty] = elite_of_.try_emplace(cell, elites_.size());
         if (empty) {
             elites_.push_back({cell, score, std::make_shared<const Placement>(placement)});
@@ -176,30 +193,30 @@ private:
         history_.add(evaluations_, cell, score);
     }
 
-    const Placement& parent() {
+    const Placement& parent(Random& random) const {
         const std::size_t rounds = options_.selection == "tournament" ? options_.tournament_size : 1;
         const auto better = [&](std::size_t a, std::size_t b) {
             return elites_[a].score.penalised_s < elites_[b].score.penalised_s;
         };
-        return *elites_[tournament(elites_.size(), rounds, better, random_)].placement;
+        return *elites_[tournament(elites_.size(), rounds, better, random)].placement;
     }
 
-    void breed(Placement& child) {
-        const bool two_parents = random_.chance(options_.crossover_rate);
-        child = parent();
+    void breed(Placement& child, Random& random) const {
+        const bool two_parents = random.chance(options_.crossover_rate);
+        child = parent(random);
         if (two_parents) {
-            mate_ = parent();
-            cross(crossover_, options_.crossover_points, child, mate_, random_);
+            Placement mate = parent(random);
+            cross(crossover_, options_.crossover_points, child, mate, random);
         }
-        if (options_.merge_mutation_rate > 0 && random_.chance(options_.merge_mutation_rate) &&
-            pieces_.merge(child, random_))
+        if (options_.merge_mutation_rate > 0 && random.chance(options_.merge_mutation_rate) &&
+            pieces_.merge(child, random))
             return;
-        if (random_.chance(options_.replace_mutation_rate)) {
-            mutate_replace(child, choices_, random_);
-        } else if (random_.chance(options_.zone_mutation_rate)) {
-            mutate_zone(child, choices_, random_);
+        if (random.chance(options_.replace_mutation_rate)) {
+            mutate_replace(child, choices_, random);
+        } else if (random.chance(options_.zone_mutation_rate)) {
+            mutate_zone(child, choices_, random);
         } else {
-            mutate_genes(child, options_.mutation_rate, options_.copy_mutation_rate, choices_, random_);
+            mutate_genes(child, options_.mutation_rate, options_.copy_mutation_rate, choices_, random);
         }
     }
 
@@ -210,11 +227,12 @@ private:
     Random random_;
     Pieces pieces_;
 
-    std::vector<Placement> first_;  ///< proposed before there is an archive to breed from
-    std::size_t first_told_ = 0;
-    std::vector<Placement> children_;
-    Placement mate_;
-    std::span<const Placement> asked_;
+    std::vector<Placement> children_;  ///< of the current batch; at first, what there is to breed from
+    std::size_t told_ = 0;             ///< children whose scores are known
+    std::vector<PlacementKey> keys_;   ///< [child]
+    std::vector<Random> sources_;      ///< [child]: its own random numbers
+    std::vector<std::size_t> unborn_;  ///< children that were bred before
+    std::vector<std::uint32_t> cells_;
     std::unordered_set<PlacementKey, PlacementKey::Hash> known_;  ///< bred before
 
     std::vector<ArchiveView::Elite> elites_;  ///< in the order in which their cells were filled

@@ -16,7 +16,6 @@ struct McmcOptions {
     bool early_stopping = true;
     std::size_t shortest_chain = 2000;
     std::size_t restarts = 1'000'000;
-    std::size_t batch_size = 1;
     bool allow_cpu = false;
 };
 
@@ -40,9 +39,6 @@ const OptionSchema<McmcOptions>& mcmc_schema() {
                  "Minimum evaluations of a chain before it stops early.")
             .add("restarts", &Options::restarts, 0, 1e9,
                  "Number of further chains, from random placements; then the search ends.")
-            .add("batch_size", &Options::batch_size, 1, 1024,
-                 "Neighbours scored per step, of which the first acceptable one is taken; larger batches use "
-                 "more cores, but score some in vain.")
             .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
     return schema;
 }
@@ -52,8 +48,7 @@ const OptionSchema<McmcOptions>& mcmc_schema() {
 class Mcmc final : public Walk {
 public:
     Mcmc(const SearchContext& context, const McmcOptions& options)
-        : Walk(context, options.allow_cpu, options.start, options.block_moves, false, options.batch_size),
-          options_(options) {}
+        : Walk(context, options.allow_cpu, options.start, options.block_moves, false), options_(options) {}
 
 private:
     static constexpr double kUsualRise = 0.01;  ///< relative rise that is accepted with probability 1/e
@@ -67,9 +62,9 @@ private:
         return rise_ms <= 0 || random_.chance(std::exp(-alpha() * rise_ms));
     }
 
-    void advance(std::size_t evaluations) override {
-        evaluations_ += evaluations;
-        since_return_ += evaluations;
+    void advance() override {
+        ++evaluations_;
+        ++since_return_;
         if (best_score().penalised_s < chain_best_s_) {
             chain_best_s_ = best_score().penalised_s;
             best_at_ = evaluations_;

@@ -9,7 +9,7 @@ namespace {
 
 struct RandomOptions {
     bool allow_cpu = false;
-    std::size_t batch_size = 64;
+    std::size_t batch_size = 256;
 };
 
 const OptionSchema<RandomOptions>& random_schema() {
@@ -27,7 +27,12 @@ public:
 
     std::span<const Placement> ask(std::size_t limit) override {
         batch_.resize(std::min(limit, options_.batch_size));
-        for (Placement& placement : batch_) placement = choices_.random_placement(random_);
+        seeds_.resize(batch_.size());
+        for (std::uint64_t& seed : seeds_) seed = random_.bits();
+        for_each(batch_.size(), [&](std::size_t i) {
+            Random own(seeds_[i]);
+            batch_[i] = choices_.random_placement(own);
+        });
         return batch_;
     }
 
@@ -38,6 +43,7 @@ private:
     RandomOptions options_;
     Random random_;
     std::vector<Placement> batch_;
+    std::vector<std::uint64_t> seeds_;  ///< [placement of the batch]
 };
 
 }  // namespace

@@ -24,7 +24,6 @@ struct AnnealingOptions {
     std::size_t steps = kSteps;
     double growth = 1.5;
     bool fresh_starts = true;
-    std::size_t batch_size = 1;
     double visiting_q = GeneralizedAnnealingOptions().visiting_q;
     double acceptance_q = GeneralizedAnnealingOptions().acceptance_q;
     double visiting_temperature = GeneralizedAnnealingOptions().start_temperature;
@@ -66,9 +65,6 @@ const OptionSchema<AnnealingOptions>& annealing_schema() {
             .add("growth", &Options::growth, 1, 100, "moves: factor by which each further cooling is longer.")
             .add("fresh_starts", &Options::fresh_starts,
                  "moves: start every other cooling at a random placement instead of the best one found.")
-            .add("batch_size", &Options::batch_size, 1, 1024,
-                 "moves: neighbours scored per step, of which the first acceptable one is taken; larger "
-                 "batches use more cores, but score some in vain.")
             .add("visiting_q", &Options::visiting_q, 1.01, 2.99,
                  "generalized: shape of the visiting distribution; larger values have a heavier tail.")
             .add("acceptance_q", &Options::acceptance_q, -1e4, 0.99,
@@ -96,8 +92,7 @@ void check(const AnnealingOptions& options) {
 class Annealing final : public Walk {
 public:
     Annealing(const SearchContext& context, const AnnealingOptions& options)
-        : Walk(context, options.allow_cpu, options.start, options.block_moves, options.learn_moves,
-               options.batch_size),
+        : Walk(context, options.allow_cpu, options.start, options.block_moves, options.learn_moves),
           options_(options),
           start_s_(options.start_temperature_ms / 1000),
           steps_(static_cast<double>(options.steps > 0 ? options.steps
@@ -145,8 +140,8 @@ private:
                    (logistic() ? std::log(1 / chance - 1) : -std::log(chance));
     }
 
-    void advance(std::size_t evaluations) override {
-        step_ += static_cast<double>(evaluations);
+    void advance() override {
+        ++step_;
         if (share_ || step_ < steps_) return;
         step_ = 0;
         steps_ *= options_.growth;

@@ -57,13 +57,31 @@ public:
           tabu_until_(std::size_t{choices_.groups()} * context.problem->devices, 0) {}
 
     std::span<const Placement> ask(std::size_t limit) override {
-        if (!starts_.empty()) return std::span(starts_).first(std::min(limit, starts_.size()));
-        if (ended_ || choices_.movable().empty()) return {};
-        if (scored_ == neighbours_.size()) propose();
-        return std::span(neighbours_).subspan(scored_, std::min(limit, neighbours_.size() - scored_));
+        for_each(begin_ask(limit), [&](std::size_t i) { make(i); });
+        return asked();
     }
 
-    const Placement* base() const override { return starts_.empty() ? &current_ : nullptr; }
+    std::size_t begin_ask(std::size_t limit) override {
+        if (!starts_.empty()) return asked_ = std::min(limit, starts_.size());
+        if (ended_ || choices_.movable().empty()) return asked_ = 0;
+        if (scored_ == neighbours_.size()) propose();
+        return asked_ = std::min(limit, neighbours_.size() - scored_);
+    }
+
+    void make(std::size_t i) override {
+        if (!starts_.empty() || options_.sample == 0) return;
+        Random own(seeds_[scored_ + i]);
+        Placement& neighbour = neighbours_[scored_ + i];
+        neighbour = current_;
+        neighbourhood_.move(neighbour, own);
+    }
+
+    std::span<const Placement> asked() const override {
+        if (!starts_.empty()) return std::span(starts_).first(asked_);
+        return std::span(neighbours_).subspan(scored_, asked_);
+    }
+
+    const Placement* base(std::size_t /*i*/) const override { return starts_.empty() ? &current_ : nullptr; }
 
     void tell(std::span<const Score> scores) override {
         if (!starts_.empty()) {
@@ -112,14 +130,15 @@ private:
     }
 
     void propose() {
-        neighbours_.clear();
         scored_ = 0;
         next_s_ = kInfinity;
         if (options_.sample > 0) {
-            neighbours_.assign(options_.sample, current_);
-            for (Placement& neighbour : neighbours_) neighbourhood_.move(neighbour, random_);
+            seeds_.resize(options_.sample);
+            for (std::uint64_t& seed : seeds_) seed = random_.bits();
+            neighbours_.resize(options_.sample);
             return;
         }
+        neighbours_.clear();
         for (const GroupId group : choices_.movable()) {
             for (const DeviceId device : choices_.of(group)) {
                 if (device == current_[group]) continue;
@@ -188,7 +207,8 @@ private:
     bool ended_ = false;
 
     std::vector<Placement> neighbours_;
-    std::size_t scored_ = 0;
+    std::vector<std::uint64_t> seeds_;  ///< [neighbour]
+    std::size_t scored_ = 0, asked_ = 0;
     Placement next_;  ///< best allowed neighbour scored so far
     double next_s_ = kInfinity;
 };
