@@ -69,8 +69,8 @@ public:
     Unwatched& operator=(const Unwatched&) = delete;
 };
 
-/// Longest time that a window may keep a person waiting, in processor time of its thread; longer on processors
-/// that are slower than those of desktops.
+/// Longest time that a window may keep a person waiting, in processor time of its thread; longer on
+/// processors that are slower than those of desktops.
 double longestStall_s();
 
 /// Fails the running test function for each handler that takes longer than longestStall_s().
