@@ -2,6 +2,7 @@
 #include "core/search/workers.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/search/threads.hpp"
@@ -13,6 +14,8 @@ namespace {
 constexpr auto kSpin = std::chrono::microseconds(100);
 /// Looks at the word between two looks at the clock.
 constexpr int kLooks = 64;
+/// Looks after which the calling thread offers its core to others while it waits: some tens of microseconds.
+constexpr int kLooksBeforeYield = 20'000;
 /// Numbers of one round.
 constexpr std::size_t kMostNumbers = std::size_t{1} << 31;
 
@@ -47,7 +50,9 @@ void Workers::share_part(std::size_t first, std::size_t count) {
     round_ = round;
     if (asleep_ > 0) round_.notify_all();
     take_part(0, round);
-    while (running_.load(std::memory_order_acquire) > 0) {
+    // A helper that is still at work may wait for a core that other programs use.
+    for (int looks = 0; running_.load(std::memory_order_acquire) > 0; ++looks) {
+        if (looks > kLooksBeforeYield) std::this_thread::yield();
     }
 }
 

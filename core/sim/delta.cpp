@@ -185,8 +185,8 @@ struct DeltaSimulator::State {
                                      (tables.sorts_ops() ? sizeof(QueueKey) + sizeof(std::uint32_t) : 0);
         const std::size_t bytes =
             run_state.waiting.size() * op_bytes + run_state.fresh_transfer * transfer_bytes;
-        const std::size_t room =
-            std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4}, most);
+        const std::size_t room = std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4},
+                                            std::max<std::size_t>(most, 4));
         const std::size_t count = std::clamp(into.events / kLeastEvents, std::size_t{4}, room);
         const std::size_t stretch = std::max<std::size_t>(into.events / (count + 1), 1);
         for (std::size_t begin = 0; begin + stretch <= into.events && into.used_snapshots < count;

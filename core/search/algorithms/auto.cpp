@@ -37,10 +37,10 @@ const OptionSchema<AutoOptions>& auto_schema() {
     using Options = AutoOptions;
     static const auto schema =
         OptionSchema<Options>{}
-            .add("turn", &Options::turn, 0, 1e6,
-                 "Evaluations per round, in which a search with a fixed share and one of the others take a "
-                 "turn side by side; 0: 1/20 of all evaluations, at most 1024 (also 1024 if their number is "
-                 "unknown).")
+            .add(
+                "turn", &Options::turn, 0, 1e6,
+                "In a round up to three searches run side by side; after it they learn from each other. 0: a "
+                "twentieth of all evaluations, at most 1024 (also 1024 if their number is unknown).")
             .add(
                 "slow_share", &Options::slow_share, 0, 1,
                 "Share of the evaluations for one slow annealing over the whole search; no effect if nothing "
@@ -222,9 +222,6 @@ private:
         double credit = 0;
         double evaluations = 0;
         bool ended = false;
-
-        /// Evaluations beyond this search's share of all evaluations of searches.
-        double lead(double spent) const { return evaluations - fixed_share * spent; }
     };
 
     /// A search in a round.
