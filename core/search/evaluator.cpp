@@ -34,10 +34,8 @@ public:
         Slot& slot = slots_[latest_];
         slot.used_in = batch_;
         ++slot.uses;
-        const bool is_known = slot.state == State::ready;
-        if (slot.uses > (is_known ? kUsesToFollow : kUsesToBegin) && !(is_known && slot.drift == 0)) {
-            slot.state = State::wanted;
-        }
+        const bool is_recorded = slot.state == State::ready && slot.drift == 0;
+        if (slot.uses > kUsesToRecord && !is_recorded) slot.state = State::wanted;
         return slot.state == State::none ? kNone : latest_;
     }
 
@@ -54,9 +52,8 @@ public:
     }
 
 private:
-    /// Uses of a base after which its run is recorded, which costs about three simulations: if there is no
-    /// run, and if there is one from which the base has drifted away.
-    static constexpr std::size_t kUsesToBegin = 8, kUsesToFollow = 24;
+    /// Uses of a base after which its run is recorded, which costs about three simulations.
+    static constexpr std::size_t kUsesToRecord = 8;
     /// Groups by which a base may differ from the run.
     static constexpr std::size_t kMostDrift = 6;
     static constexpr std::size_t kSlots = 4;
