@@ -2,6 +2,7 @@
 #include "core/bounds/bounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "core/base/units.hpp"
 #include "core/bounds/block_latency_bounds.hpp"
+#include "core/bounds/chain_windows.hpp"
 #include "core/bounds/max_load_bounds.hpp"
 #include "core/bounds/packing.hpp"
 #include "core/bounds/serial_segments.hpp"
@@ -26,6 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 /// Work on flows in quick_bounds, in arcs.
 constexpr std::size_t kQuickArcs = 50'000'000;
+/// Steps of chain_windows_s, which take about ten nanoseconds each. A proof with fewer of them comes first,
+/// since one that ends early is worth little.
+constexpr std::size_t kQuickWindowSteps = 50'000'000;
+constexpr std::array<std::size_t, 2> kWindowSteps{500'000'000, 4'000'000'000};
 /// Steps of packed_load_s, which take about ten nanoseconds each.
 constexpr std::size_t kQuickPacking = 2'000'000, kPacking = 50'000'000;
 
@@ -47,6 +53,13 @@ Bound packing_bound(double value_s) {
             "the best packing of whole groups onto devices by their work alone, transfers free (depth-first "
             "search of all packings)"};
 }
+
+constexpr auto kWindows = "windows";
+constexpr auto kWindowsProof =
+    "what lies between two ops of the longest path must run between them: paths through it with the least "
+    "transfers, and room on the devices that this leaves to its ops; the sum over all that follow each "
+    "other, "
+    "on the best devices for the ends";
 
 /// The bound if the groups do not fit even in fractions.
 Bound misfit_bound(const LoadModel& model) {
@@ -83,41 +96,63 @@ std::vector<Bound> block_latency_bounds(const Problem& problem) {
              "the longest chain of ops, each on its fastest device, transfers free"}};
 }
 
+/// Passes bounds on, one call at a time, until the incumbent is proven optimal; that ends the proofs.
+class Telling {
+public:
+    Telling(const BoundEffort& effort, const std::function<void(Bound)>& found)
+        : incumbent_s_(effort.incumbent_s),
+          found_(found),
+          forward_(effort.stop, [this] { stop_.request_stop(); }) {}
+
+    void operator()(Bound bound) {
+        const std::scoped_lock lock(one_at_a_time_);
+        if (is_optimal_) return;
+        is_optimal_ = bound.value_s >=
+                      within_tolerance(within_tolerance(incumbent_s_));  // twice, to allow for rounding
+        if (is_optimal_) stop_.request_stop();
+        found_(std::move(bound));
+    }
+
+    bool is_optimal() {
+        const std::scoped_lock lock(one_at_a_time_);
+        return is_optimal_;
+    }
+    /// Requested when the caller wants no more, or the incumbent is proven optimal.
+    std::stop_token stop() const { return stop_.get_token(); }
+
+private:
+    double incumbent_s_;
+    const std::function<void(Bound)>& found_;
+    std::mutex one_at_a_time_;
+    bool is_optimal_ = false;
+    std::stop_source stop_;
+    std::stop_callback<std::function<void()>> forward_;
+};
+
 void prove_max_load(const Problem& problem, const BoundEffort& effort,
                     const std::function<void(Bound)>& found) {
     const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
-    std::stop_source stop;
-    const std::stop_callback forward(effort.stop, [&] { stop.request_stop(); });
-    std::mutex one_at_a_time;
-    bool is_optimal = false;
-    const auto tell = [&](Bound bound) {
-        const std::scoped_lock lock(one_at_a_time);
-        if (is_optimal) return;
-        is_optimal = bound.value_s >=
-                     within_tolerance(within_tolerance(effort.incumbent_s));  // twice, to allow for rounding
-        if (is_optimal) stop.request_stop();
-        found(std::move(bound));
-    };
+    Telling tell(effort, found);
 
     const LoadModel model = load_model(problem);
-    const auto average_s = balanced_load_s(model, own_loads(model), stop.get_token());
+    const auto average_s = balanced_load_s(model, own_loads(model), tell.stop());
     if (!average_s) return;
     const LeastLoads least =
-        cut_loads(model, *average_s, std::numeric_limits<std::size_t>::max(), stop.get_token());
-    const auto cut_s = balanced_load_s(model, least, stop.get_token());
+        cut_loads(model, *average_s, std::numeric_limits<std::size_t>::max(), tell.stop());
+    const auto cut_s = balanced_load_s(model, least, tell.stop());
     if (!cut_s) return;
     tell(cut_bound(std::max(*average_s, *cut_s)));
 
     const double cutoff_s = effort.incumbent_s;
     const double packed_s =
-        packed_load_s(model, least, std::max(*average_s, *cut_s), cutoff_s, kPacking, stop.get_token());
+        packed_load_s(model, least, std::max(*average_s, *cut_s), cutoff_s, kPacking, tell.stop());
     tell(packing_bound(packed_s));
-    if (is_optimal) return;
+    if (tell.is_optimal()) return;
     const auto limits = [&] {
         IntegerLimits result;
         result.cutoff = cutoff_s;
         result.seconds = std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
-        result.stop = stop.get_token();
+        result.stop = tell.stop();
         return result;
     };
     const std::jthread pigeonhole([&] {
@@ -154,34 +189,44 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const auto left_s = [&] {
         return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
     };
+    Telling tell(effort, found);
     const std::optional<Problem> still = without_streams(problem);
     const Problem& held = still ? *still : problem;
+    const std::jthread windows([&] {
+        const auto is_over = [&] { return tell.stop().stop_requested() || Clock::now() >= end; };
+        for (const std::size_t steps : kWindowSteps) {
+            if (is_over()) return;
+            const double value_s =
+                chain_windows_s(held, options, runs_in_order(problem, options), steps, is_over);
+            tell({kWindows, value_s, kWindowsProof});
+        }
+    });
     const std::optional<Problem> serial = with_serial_segments(held);
     const StepProgramme program(serial ? *serial : held, options);
-    const auto relaxation = solve_relaxation(program.program(), left_s(), effort.stop);
+    const auto relaxation = solve_relaxation(program.program(), left_s(), tell.stop());
     if (!relaxation) return;
-    found({"linear-program", within_tolerance(relaxation->value) * program.unit_s(),
-           "ops shared between the devices in fractions: the work of each device, the longest path on this "
-           "mix of devices and the parameters in their memory, all at once (linear program)"});
+    tell({"linear-program", within_tolerance(relaxation->value) * program.unit_s(),
+          "ops shared between the devices in fractions: the work of each device, the longest path on this "
+          "mix of devices and the parameters in their memory, all at once (linear program)"});
     if (!std::isfinite(relaxation->value)) return;
-    const auto tell = [&](double value_s, const char* how_far) {
-        found({"branch-and-bound", value_s,
-               std::string("whole ops, with a transfer wherever a path changes devices, by branch and cut on "
-                           "an integer program") +
-                   how_far});
+    const auto tell_search = [&](double value_s, const char* how_far) {
+        tell({"branch-and-bound", value_s,
+              std::string("whole ops, with a transfer wherever a path changes devices, by branch and cut on "
+                          "an integer program") +
+                  how_far});
     };
     constexpr auto kUnfinished = " (not finished)";
     constexpr double kWorthTelling = 1.001;
     double told_s = within_tolerance(relaxation->value) * program.unit_s();
     IntegerLimits limits;
     limits.seconds = left_s();
-    limits.stop = effort.stop;
+    limits.stop = tell.stop();
     limits.cutoff = effort.incumbent_s / program.unit_s();
     limits.progress = [&](double bound, const auto&) {
         const double bound_s = within_tolerance(bound) * program.unit_s();
         if (bound_s > told_s * kWorthTelling) {
             told_s = bound_s;
-            tell(bound_s, kUnfinished);
+            tell_search(bound_s, kUnfinished);
         }
         return true;
     };
@@ -189,8 +234,8 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     if (result.bound == -kNoLimit) return;
     // The incumbent is optimal, within the tolerance of the solver.
     const bool optimal = result.finished && result.x.empty();
-    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * program.unit_s(),
-         result.finished ? "" : kUnfinished);
+    tell_search(optimal ? effort.incumbent_s : within_tolerance(result.bound) * program.unit_s(),
+                result.finished ? "" : kUnfinished);
 }
 
 }  // namespace
@@ -215,6 +260,9 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
                                     "with the cheapest transfers between runs and to ops that must be on "
                                     "another device"
                                   : "some op fits on no device"});
+        bounds.push_back({"windows",
+                          chain_windows_s(held, options, runs_in_order(problem, options), kQuickWindowSteps),
+                          kWindowsProof});
         if (const auto copies_s = least_streaming_s(problem))
             bounds.push_back({"streaming", *copies_s,
                               "the copies of what does not fit the accelerators, those first that are "

@@ -9,44 +9,12 @@
 #include "core/base/infinity.hpp"
 #include "core/bounds/apart_rows.hpp"
 #include "core/bounds/backbone.hpp"
+#include "core/bounds/least_times.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/sim/op_loads.hpp"
 
 namespace placewright {
 namespace {
-
-/// A message takes at least as long as each of its tensors alone.
-double transfer_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to) {
-    const std::size_t route = std::size_t{from} * problem.devices + to;
-    double latency_s = 0, sum_s = 0, longest_s = 0;
-    for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i) {
-        const ChannelId channel = problem.route_channel[i];
-        const double one_s =
-            problem
-                .transfer_s[std::size_t{tensor} * problem.channel_classes + problem.channel_class[channel]];
-        latency_s += problem.channel_latency_s[channel];
-        sum_s += one_s;
-        longest_s = std::max(longest_s, one_s - problem.channel_latency_s[channel]);
-    }
-    return problem.crossing == Crossing::cut_through ? latency_s + longest_s : sum_s;
-}
-
-/// Least number of successive rounds of batches, divided by the number of batches.
-double rounds_a_batch(const SimulationOptions& options) {
-    const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
-    return static_cast<double>((options.batches + overlap - 1) / overlap) / options.batches;
-}
-
-/// [op * devices + device]: least time in every batch; infinite where the op is not allowed.
-std::vector<double> least_times_s(const Problem& problem, std::uint32_t batches) {
-    std::vector<double> seconds(std::size_t{problem.ops} * problem.devices, kInfinity);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
-            seconds[std::size_t{op} * problem.devices + device] =
-                op_seconds(problem, op, device, batches).least_s;
-    }
-    return seconds;
-}
 
 class SplitPath {
 public:
@@ -238,19 +206,6 @@ private:
 
 }  // namespace
 
-std::vector<double> least_transfers_s(const Problem& problem) {
-    std::vector<double> seconds(problem.tensors, kInfinity);
-    for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
-        for (DeviceId from = 0; from < problem.devices; ++from) {
-            for (DeviceId to = 0; to < problem.devices; ++to) {
-                if (from != to)
-                    seconds[tensor] = std::min(seconds[tensor], transfer_s(problem, tensor, from, to));
-            }
-        }
-    }
-    return seconds;
-}
-
 std::optional<double> split_path_s(const Problem& problem, const SimulationOptions& options) {
     const auto seconds = SplitPath(problem, options).seconds();
     if (!seconds) return {};
@@ -335,7 +290,7 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
             for (const auto& [from, from_column] : choices_[from_group]) {
                 double least_s = kInfinity;
                 for (const auto& [to, column] : choices_[group]) {
-                    if (to != from) least_s = std::min(least_s, transfer_s(problem, tensor, from, to));
+                    if (to != from) least_s = std::min(least_s, least_transfer_s(problem, tensor, from, to));
                 }
                 const double crossing = std::isfinite(least_s) ? least_s * rounds / unit_s_ : 0;
                 begin_end_row(op);

@@ -15,9 +15,6 @@
 
 namespace placewright {
 
-/// [tensor]: least time of its transfer between any two different devices.
-std::vector<double> least_transfers_s(const Problem& problem);
-
 /// The critical path if memory forces it to change devices. Infinity if nothing fits; nothing if it would
 /// take too long to compute, as for about ten thousand ops in a row.
 ///

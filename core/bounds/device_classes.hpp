@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/cost/problem.hpp"
+
+namespace placewright {
+
+/// Devices that are alike as far as ops are concerned: every op takes the same time and the same share on
+/// them, and the same groups may be placed on them. Transfers between classes are the fastest between any two
+/// of their devices.
+class DeviceClasses {
+public:
+    /// `time_s` [op * devices + device]: infinity where the op is not allowed.
+    DeviceClasses(const Problem& problem, std::span<const double> time_s);
+
+    std::size_t count() const { return sizes_.size(); }
+    std::size_t class_of(DeviceId device) const { return class_of_[device]; }
+    /// Number of devices in a class.
+    std::size_t size(std::size_t which) const { return sizes_[which]; }
+    /// Seconds of an op on a device of the class; infinity where the op is not allowed.
+    double time_s(OpId op, std::size_t which) const { return time_s_[op * count() + which]; }
+    /// time_s() times the share of the device that the op keeps busy.
+    double load_s(OpId op, std::size_t which) const { return load_s_[op * count() + which]; }
+    /// Least seconds to send the tensor from a device of one class to another device of the other class.
+    double transfer_s(TensorId tensor, std::size_t from, std::size_t to) const {
+        return transfer_s_[(tensor * count() + from) * count() + to];
+    }
+
+private:
+    std::vector<std::size_t> class_of_;  ///< [device]
+    std::vector<std::size_t> sizes_;
+    std::vector<double> time_s_, load_s_;  ///< [op * count + class]
+    std::vector<double> transfer_s_;       ///< [(tensor * count + from) * count + to]
+};
+
+}  // namespace placewright
