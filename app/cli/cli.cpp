@@ -27,6 +27,7 @@
 #include "app/cli/profile_command.hpp"
 #include "app/cli/report_command.hpp"
 #include "app/cli/simulate_command.hpp"
+#include "app/cli/sweep_command.hpp"
 #include "app/cli/train_command.hpp"
 #include "app/cli/usage.hpp"
 #include "core/base/exit_status.hpp"
@@ -51,6 +52,8 @@ public:
             status_ = optimize_placement(optimize_);
         });
         add("compare", "Compare algorithms with equal evaluations", compare_, compare_algorithms);
+        add("sweep", "Run a whole table of searches from one file, resumable, on many processes", sweep_,
+            run_sweep);
         add("codesign", "Find machines on the Pareto front of price and step time", codesign_,
             codesign_machine);
         add("experiment", "Repeat an experiment of a paper; writes tables and CSV", experiment_,
@@ -92,6 +95,7 @@ private:
     SimulateArguments simulate_;
     OptimizeArguments optimize_;
     CompareArguments compare_;
+    SweepArguments sweep_;
     CodesignArguments codesign_;
     ExperimentArguments experiment_;
     BenchmarkArguments benchmark_;
@@ -133,12 +137,12 @@ int run(int argc, char** argv) {
     if (launch()) {
         const auto alone = [](const CLI::App* item) {
             const std::string& name = item->get_name();
-            return name != "optimize" && name != "train";
+            return name != "optimize" && name != "train" && name != "sweep";
         };
         for (CLI::App* command : app.get_subcommands(alone)) {
             command->preparse_callback([command](std::size_t) {
                 throw UsageError(command->get_name() +
-                                 ": under mpirun only optimize and train are supported; " +
+                                 ": under mpirun only optimize, train and sweep are supported; " +
                                  launch()->rank_variable + " and " + launch()->size_variable +
                                  " say that mpirun started this program");
             });

@@ -8,6 +8,7 @@
 #include <QMimeData>
 #include <QPainter>
 
+#include "app/window/compare/compare_window.hpp"
 #include "app/window/compare/experiment_window.hpp"
 #include "app/window/dialogs/export_dialog.hpp"
 #include "app/window/graph_coloring.hpp"
@@ -23,6 +24,7 @@
 #include "core/io/state/score_file.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/job/search_table.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/text.hpp"
@@ -99,6 +101,8 @@ void MainWindow::openArgument(const QString& text, bool placed) {
         openTraces({text});
     } else if (is_workspace(text.toStdString())) {
         m_document->openWorkspace(text);
+    } else if (is_search_table(text.toStdString())) {
+        openPath(text);
     } else if (holds(FileContent::constraints, text)) {
         m_document->openFile(text);
     } else {
@@ -120,6 +124,10 @@ void MainWindow::openPath(const QString& path) {
     }
     if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, m_bars->budget());
     if (is_workspace(path.toStdString())) return m_document->openWorkspace(path);
+    if (is_search_table(path.toStdString())) {
+        openCompare();
+        return m_compare->openTable(path);
+    }
     if (is_node_values(path.toStdString())) {
         if (!m_document->isOpen())
             return showError(tr("%1 has values of ops: open their network first, then this file.").arg(path));

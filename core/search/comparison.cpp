@@ -23,11 +23,19 @@ public:
           report_(report),
           interval_(interval),
           outcomes_(task.contestants.size() * task.seeds.size()),
-          shares_(outcomes_.size(), 0),
-          forward_stop_(std::move(stop), [this] { stop_.request_stop(); }) {}
+          forward_stop_(std::move(stop), [this] { stop_.request_stop(); }) {
+        // Contestants take turns, so that after a stop all have had about the same number of runs.
+        for (std::size_t seed = 0; seed < task.seeds.size(); ++seed) {
+            for (std::size_t contestant = 0; contestant < task.contestants.size(); ++contestant) {
+                if (!task.is_wanted || task.is_wanted(contestant, task.seeds[seed]))
+                    turns_.push_back({contestant, seed});
+            }
+        }
+        shares_.assign(outcomes_.size(), 0);
+    }
 
     std::vector<ComparedRun> run() {
-        const std::size_t threads = std::min<std::size_t>(usable_threads(task_.threads), outcomes_.size());
+        const std::size_t threads = std::min<std::size_t>(usable_threads(task_.threads), turns_.size());
         std::vector<std::future<void>> workers;
         for (std::size_t i = 0; i < threads; ++i)
             workers.push_back(std::async(std::launch::async, [this] { work(); }));
@@ -44,19 +52,21 @@ public:
 private:
     void work() {
         try {
-            for (std::size_t turn = next_++; turn < outcomes_.size() && !stop_.stop_requested();
-                 turn = next_++)
-                search(turn);
+            for (std::size_t turn = next_++; turn < turns_.size() && !stop_.stop_requested(); turn = next_++)
+                search(turns_[turn]);
         } catch (...) {
             stop_.request_stop();
             throw;
         }
     }
 
-    /// Contestants take turns, so that after a stop all have had about the same number of runs.
-    void search(std::size_t turn) {
-        const std::size_t contestant = turn % task_.contestants.size();
-        const std::size_t seed = turn / task_.contestants.size();
+    struct Turn {
+        std::size_t contestant = 0;
+        std::size_t seed = 0;  ///< index in the task's
+    };
+
+    void search(const Turn& turn) {
+        const auto [contestant, seed] = turn;
         const std::size_t index = contestant * task_.seeds.size() + seed;
         const Contestant& who = task_.contestants[contestant];
         const auto optimizer = who.algorithm->make({task_.problem, task_.seeds[seed], task_.starts,
@@ -94,10 +104,10 @@ private:
     }
 
     void tell(const ComparedRun* just_ended) {
-        ComparisonProgress progress{finished_, outcomes_.size(), 0, 0, {}, just_ended};
+        ComparisonProgress progress{finished_, turns_.size(), 0, 0, {}, just_ended};
         progress.elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
         double share = 0;
-        for (const double each : shares_) share += each / static_cast<double>(shares_.size());
+        for (const double each : shares_) share += each / static_cast<double>(turns_.size());
         if (share > 0) progress.eta_s = progress.elapsed_s * std::max(0.0, 1 / share - 1);
         if (best_s_ < kInfinity) progress.best_s = best_s_;
         report_(progress);
@@ -108,11 +118,13 @@ private:
     const ComparisonCallback& report_;
     const std::chrono::milliseconds interval_;
     const Clock::time_point start_ = Clock::now();
+    std::vector<Turn> turns_;
     std::atomic<std::size_t> next_ = 0;
 
     std::mutex mutex_;                                  ///< guards the following members, up to stop_
     std::vector<std::optional<ComparedRun>> outcomes_;  ///< by contestant, then seed
-    std::vector<double> shares_;  ///< share of its evaluations that each search has used, in the same order
+    /// Share of its evaluations that each search has used, in the same order.
+    std::vector<double> shares_;
     std::size_t finished_ = 0;
     double best_s_ = kInfinity;
     Clock::time_point next_report_ = start_;

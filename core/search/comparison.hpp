@@ -32,6 +32,8 @@ struct ComparisonTask {
     std::uint64_t evaluations = 20'000;    ///< of each search
     unsigned threads = 0;                  ///< searches at a time, at most one per core (0: all cores)
     const Objective* objective = nullptr;  ///< null: the step time
+    /// Whether a contestant is to run with a seed; null: all with all.
+    std::function<bool(std::size_t contestant, std::uint64_t seed)> is_wanted{};
 };
 
 struct ComparedRun {
@@ -50,11 +52,12 @@ struct ComparisonProgress {
 
 using ComparisonCallback = std::function<void(const ComparisonProgress&)>;
 
-/// Runs every contestant with every seed; each search uses one thread. Returns the finished runs by
-/// contestant, then in the order of the seeds; after a `stop` only those that had ended before. Except for
-/// their times, the runs do not depend on the number of threads. The first seeds of all contestants run
-/// before the last seed of any. `report` is called at every end of a search and at most every `interval` in
-/// between, by one thread at a time. Throws what the algorithms throw for their options or the starts.
+/// Runs every contestant with every seed that is wanted; each search uses one thread. Returns the finished
+/// runs by contestant, then in the order of the seeds; after a `stop` only those that had ended before.
+/// Except for their times, the runs do not depend on the number of threads. The first seeds of all
+/// contestants run before the last seed of any. `report` is called at every end of a search and at most every
+/// `interval` in between, by one thread at a time. Throws what the algorithms throw for their options or the
+/// starts.
 std::vector<ComparedRun> compare(const ComparisonTask& task, std::stop_token stop = {},
                                  const ComparisonCallback& report = {},
                                  std::chrono::milliseconds interval = std::chrono::milliseconds(100));

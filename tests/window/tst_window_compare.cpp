@@ -27,6 +27,7 @@
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/live_cdf.hpp"
 #include "core/algorithms.hpp"
+#include "core/job/search_table.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/cdf_plot.hpp"
@@ -492,6 +493,83 @@ private Q_SLOTS:
         const QString expected = unsaved == 1 ? QStringLiteral("Export 1 unsaved search?")
                                               : QStringLiteral("Export %L1 unsaved searches?").arg(unsaved);
         QCOMPARE(asked[0], expected);
+    }
+
+    void tablesAreShownAsComparisons() {
+        // Two networks with options, of which one has seeds that are no small numbers, and curves.
+        SearchTable table;
+        const auto add = [&](const char* network, const char* options, const char* algorithm,
+                             std::uint64_t seed, double value_s) {
+            TabledSearch search;
+            search.key = {network, "pair", options, algorithm, seed};
+            search.score = {value_s, value_s, true};
+            search.evaluations = 40;
+            search.simulations = 40;
+            search.one_device_s = 0.2;
+            search.lower_bound_s = 0.05;
+            search.curve = {{1, 0.001, 2 * value_s, 0, true}, {30, 0.02, value_s, 0, true}};
+            table.searches.push_back(search);
+        };
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            add("one", "", "random", seed, 0.08 + 0.01 * static_cast<double>(seed));
+            add("one", "", "genetic", seed, 0.07);
+        }
+        for (const std::uint64_t seed : {7ULL, 18'000'000'000'000'000'000ULL})
+            add("two", "batch=64", "genetic", seed, 0.1);
+        const QString file =
+            m_place->write(QStringLiteral("sweep.csv"), QByteArray::fromStdString(search_csv(table)));
+
+        Shown shown;  // nothing is open
+        QVERIFY(shown.dropFile(file));
+        auto* compare = shown.window.findChild<CompareWindow*>();
+        QVERIFY(compare != nullptr);
+        QVERIFY(QTest::qWaitFor([&] { return compare->run() != nullptr; }, kPatience_ms));
+        QCOMPARE(control<QLabel>(compare, "status")->text(), QString("8 searches from sweep.csv"));
+        const auto* standings = control<QTreeWidget>(compare, "standings");
+        QCOMPARE(standings->topLevelItemCount(), 2);
+        QCOMPARE(standings->topLevelItem(0)->text(0), QString("one on pair"));
+        QCOMPARE(standings->topLevelItem(1)->text(0), QString("two on pair, batch=64"));
+        QCOMPARE(standings->topLevelItem(0)->childCount(), 2);
+        const QTreeWidgetItem* genetic = standings->topLevelItem(0)->child(1);
+        QCOMPARE(genetic->text(0), QString("Genetic algorithm"));
+        QCOMPARE(genetic->text(1), QString("70.0 ms"));
+        QCOMPARE(genetic->text(7), QString("40 %"));
+        QVERIFY2(genetic->text(4).startsWith("3/3 seeds · median 30 evaluations"),
+                 qPrintable(genetic->text(4)));
+        QVERIFY(!control<QPushButton>(compare, "showPlacement")->isEnabled());
+        const CdfData cdf = compare->cdf();
+        QCOMPARE(cdf.graphs.size(), std::size_t{5});
+        QCOMPARE(cdf.schemes.size(), std::size_t{2});
+        // Nothing is lost by closing it; what is exported again can be opened again.
+        QCOMPARE(compare->unsavedSearches(), std::size_t{0});
+        const QString exported = m_place->file(QStringLiteral("exported.csv"));
+        test::giveFile(exported);
+        for (QPushButton* button : compare->findChildren<QPushButton*>()) {
+            if (button->text().startsWith(QLatin1String("Export &searches"))) button->click();
+        }
+        QVERIFY(QFile::exists(exported));
+        test::giveFile(exported);
+        control<QPushButton>(compare, "openSearches")->click();
+        QVERIFY(QTest::qWaitFor([&] { return compare->run()->file() == QLatin1String("exported.csv"); },
+                                kPatience_ms));
+        QCOMPARE(standings->topLevelItem(1)->text(0), QString("two on pair, batch=64"));
+
+        // A table that is none says where it is wrong; the last one stays.
+        QString complaint;
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&complaint] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (box == nullptr) return;
+            complaint = box->text();
+            box->button(QMessageBox::Ok)->click();
+        });
+        answers.start(20);
+        test::giveFile(m_place->write(QStringLiteral("wrong.csv"),
+                                      QByteArray::fromStdString(search_csv(table)).replace(" 30:", " x:")));
+        control<QPushButton>(compare, "openSearches")->click();
+        QVERIFY(QTest::qWaitFor([&] { return !complaint.isEmpty(); }, kPatience_ms));
+        QVERIFY2(complaint.contains("wrong.csv: line 2, curve: "), qPrintable(complaint));
+        QCOMPARE(compare->run()->file(), QString("exported.csv"));
     }
 
     void whatFitsNowhereHasNoTime() {

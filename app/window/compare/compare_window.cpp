@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -27,6 +29,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
+#include "core/job/search_table.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/plot_style.hpp"
@@ -198,6 +201,10 @@ QWidget* CompareWindow::makePlots() {
 }
 
 QLayout* CompareWindow::makeButtons() {
+    m_open = new QPushButton(tr("&Open searches…"));
+    m_open->setObjectName(QStringLiteral("openSearches"));
+    m_open->setToolTip(
+        tr("Show the table of a sweep (placewright-cli sweep), or of searches that were exported"));
     m_show = new QPushButton(tr("Show &placement"));
     m_show->setObjectName(QStringLiteral("showPlacement"));
     m_show->setToolTip(
@@ -210,6 +217,7 @@ QLayout* CompareWindow::makeButtons() {
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(m_show);
     buttons->addStretch(1);
+    buttons->addWidget(m_open);
     buttons->addWidget(m_exportRuns);
     buttons->addWidget(m_exportCurves);
     auto* close = new QPushButton(tr("C&lose"));
@@ -217,12 +225,12 @@ QLayout* CompareWindow::makeButtons() {
     close->setToolTip(tr("Close the window; a running comparison continues"));
     connect(close, &QPushButton::clicked, this, &QWidget::close);
     buttons->addWidget(close);
+    connect(m_open, &QPushButton::clicked, this, &CompareWindow::openTableDialog);
     connect(m_show, &QPushButton::clicked, this, &CompareWindow::showBest);
     connect(m_exportRuns, &QPushButton::clicked, this, &CompareWindow::exportRuns);
     connect(m_exportCurves, &QPushButton::clicked, this, [this] {
-        exportTable(QStringLiteral("curves.csv"), [](const auto& cases) {
-            return curves_csv({"network", "machine"}, cases);
-        });
+        exportTable(QStringLiteral("curves.csv"),
+                    [this](const auto& cases) { return curves_csv(labelNames(), cases); });
     });
     return buttons;
 }
@@ -240,7 +248,15 @@ void CompareWindow::startOrStop() {
     if (const QString reason = m_document->measuredNow(); !reason.isEmpty()) return m_status->setText(reason);
     if (!mayDrop(tr("A new comparison replaces them; otherwise they will be lost."))) return;
     settings::comparedEvaluations.set(m_evaluations->value());
-    m_run = std::make_unique<ComparisonRun>(request());
+    m_tableLane.cancel();
+    showRun(std::make_unique<ComparisonRun>(request()));
+    m_run->start();
+    showRequest();
+    showProgress();
+}
+
+void CompareWindow::showRun(std::unique_ptr<ComparisonRun> run) {
+    m_run = std::move(run);
     m_savedSearches = 0;
     connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
         showProgress();
@@ -252,10 +268,45 @@ void CompareWindow::startOrStop() {
         showRequest();
         showProgress();
     });
-    m_run->start();
     showRequest();
     showProgress();
     showRows();
+}
+
+void CompareWindow::openTableDialog() {
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Open the table of a sweep, or of exported searches"),
+                                     settings::exportFolder.get(), tr("Tables (*.csv);;All files (*)"));
+    if (file.isEmpty()) return;
+    rememberFolderOf(file, settings::exportFolder);
+    openTable(file);
+}
+
+void CompareWindow::openTable(const QString& file) {
+    if (isRunning()) {
+        m_status->setText(
+            tr("%1 can be opened when the comparison has ended.").arg(QFileInfo(file).fileName()));
+        return;
+    }
+    m_status->setText(tr("Reading %1…").arg(QFileInfo(file).fileName()));
+    m_reading.run(
+        m_tableLane,
+        [file](std::stop_token) {
+            const SearchTable table = read_search_table(file.toStdString());
+            return std::pair(table.objective, compared_cases(table));
+        },
+        [this, file](const std::pair<const Objective*, std::vector<ComparedCase>>& table) {
+            if (isRunning() || !mayDrop(tr("The table replaces them; otherwise they will be lost.")))
+                return showProgress();
+            const auto& [objective, cases] = table;
+            showRun(std::make_unique<ComparisonRun>(*objective, cases, QFileInfo(file).fileName()));
+            m_savedSearches = m_run->finishedSearches();
+            showProgress();
+        },
+        [this](const QString& error) {
+            showProgress();
+            QMessageBox::warning(this, tr("Open searches"), error);
+        });
 }
 
 void CompareWindow::showEvent(QShowEvent* event) {
@@ -271,10 +322,15 @@ void CompareWindow::hideEvent(QHideEvent* event) {
 void CompareWindow::showProgress() {
     Q_EMIT stateChanged();
     m_progress->setVisible(isRunning());
+    m_open->setEnabled(!isRunning());
     if (!m_run) {
         m_status->setText(
             tr("Make your choice on the left and press Compare: every algorithm runs once per seed, with "
                "equal evaluations."));
+        return;
+    }
+    if (!m_run->file().isEmpty()) {
+        m_status->setText(tr("%L1 searches from %2").arg(m_run->finishedSearches()).arg(m_run->file()));
         return;
     }
     const auto searches = static_cast<int>(m_run->request().searches());
@@ -368,13 +424,24 @@ CdfData CompareWindow::cdf() const {
     for (const auto& item : m_run->cases()) {
         // Each network on a machine with each seed is a graph of the family, even before all algorithms have
         // finished it.
+        std::vector<std::uint64_t> seeds;
+        if (m_run->file().isEmpty()) {
+            for (std::uint64_t seed = 1; seed <= m_run->request().seeds; ++seed) seeds.push_back(seed);
+        } else {
+            for (const ComparedRun& run : item->compared.runs) seeds.push_back(run.seed);
+            std::ranges::sort(seeds);
+            const auto repeated = std::ranges::unique(seeds);
+            seeds.erase(repeated.begin(), repeated.end());
+        }
         const std::size_t first = family.graphs.size();
-        for (std::size_t seed = 1; seed <= m_run->request().seeds; ++seed)
+        for (const std::uint64_t seed : seeds)
             family.graphs.push_back({tr("%1, seed %2").arg(toQString(item->compared.title)).arg(seed),
                                      item->compared.one_device_s.value_or(0)});
         for (const ComparedRun& run : item->compared.runs) {
             const Score& best = run.progress.best;
-            family.schemes[run.contestant].values.push_back({first + run.seed - 1, best.value_s, best.fits});
+            const auto seed = std::ranges::lower_bound(seeds, run.seed) - seeds.begin();
+            family.schemes[run.contestant].values.push_back(
+                {first + static_cast<std::size_t>(seed), best.value_s, best.fits});
         }
     }
     return family;
@@ -550,10 +617,15 @@ void CompareWindow::showBest() {
     Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1").arg(titleOf(*currentCase(), *best)));
 }
 
+std::vector<std::string> CompareWindow::labelNames() const {
+    std::vector<std::string> names{"network", "machine"};
+    if (!m_run->file().isEmpty()) names.emplace_back("options");
+    return names;
+}
+
 bool CompareWindow::exportRuns() {
-    return exportTable(QStringLiteral("searches.csv"), [](const auto& cases) {
-        return runs_csv({"network", "machine"}, cases);
-    });
+    return exportTable(QStringLiteral("searches.csv"),
+                       [this](const auto& cases) { return runs_csv(labelNames(), cases); });
 }
 
 /// Asks for a file and writes the table; returns whether it was written.

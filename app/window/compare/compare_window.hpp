@@ -11,6 +11,7 @@
 #include <QVariant>
 #include <QWidget>
 
+#include "app/window/background.hpp"
 #include "app/window/compare/comparison_run.hpp"
 
 class QComboBox;
@@ -44,6 +45,9 @@ public:
     /// Checks the document's network and machine, unless a comparison was started before. The evaluations are
     /// those of the last comparison.
     void prepare();
+    /// Shows the searches of a table (of a sweep, or exported) in place of the last comparison, if the user
+    /// does not want to keep that.
+    void openTable(const QString& file);
     const ComparisonRun* run() const { return m_run.get(); }
     bool isRunning() const;
     /// The best placement of a comparison, for the open network and machine.
@@ -96,6 +100,11 @@ private:
     /// Updates the form: what is enabled, the start button and the number of searches.
     void showRequest();
     void startOrStop();
+    void openTableDialog();
+    /// Begins to show a comparison in place of the last one.
+    void showRun(std::unique_ptr<ComparisonRun> run);
+    /// Headings of ComparedCase::labels.
+    std::vector<std::string> labelNames() const;
     /// Asks whether to export them; false if the user cancels.
     bool mayDrop(const QString& consequence);
     /// Colour of an algorithm in all plots.
@@ -128,6 +137,8 @@ private:
     const Gallery& m_gallery;
     const std::map<std::string, OptionValues>& m_options;
     std::unique_ptr<ComparisonRun> m_run;
+    Background m_reading{1};
+    Background::Lane m_tableLane;
 
     QListWidget *m_algorithms = nullptr, *m_networks = nullptr, *m_machines = nullptr;
     QSpinBox *m_seeds = nullptr, *m_evaluations = nullptr;
@@ -146,7 +157,7 @@ private:
     std::size_t m_savedSearches = 0;  ///< number of finished searches when a table was last written
     QLabel* m_test = nullptr;
     QWidget* m_testRow = nullptr;
-    QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
+    QPushButton *m_open = nullptr, *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };
 
 }  // namespace placewright

@@ -16,7 +16,25 @@ void insert(std::vector<ComparedRun>& runs, const ComparedRun& run) {
     runs.insert(std::ranges::upper_bound(runs, key(run), {}, key), run);
 }
 
+ComparisonRequest request_of(const Objective& objective, const std::vector<ComparedCase>& cases) {
+    ComparisonRequest request;
+    request.options.objective = &objective;
+    if (!cases.empty()) request.contestants = cases.front().contestants;
+    return request;
+}
+
 }  // namespace
+
+ComparisonRun::ComparisonRun(const Objective& objective, const std::vector<ComparedCase>& cases, QString file,
+                             QObject* parent)
+    : QObject(parent), m_request(request_of(objective, cases)), m_file(std::move(file)) {
+    for (const ComparedCase& compared : cases) {
+        m_shown.finished += compared.runs.size();
+        m_shown.cases.push_back(
+            std::make_shared<const CaseOnItsWay>(CaseOnItsWay{nullptr, compared, {}, {}}));
+    }
+    m_shown.end = State::finished;
+}
 
 ComparisonRun::ComparisonRun(ComparisonRequest request, QObject* parent)
     : QObject(parent), m_request(std::move(request)) {}

@@ -43,6 +43,9 @@ public:
     enum class State { running, finished, cancelled, failed };
 
     explicit ComparisonRun(ComparisonRequest request, QObject* parent = nullptr);
+    /// Searches that ended before, from a table; finished. `file`: its name, for the user.
+    ComparisonRun(const Objective& objective, const std::vector<ComparedCase>& cases, QString file,
+                  QObject* parent = nullptr);
     ~ComparisonRun() override;
 
     void start();
@@ -51,6 +54,8 @@ public:
     State state() const { return m_shown.end.value_or(State::running); }
     const QString& failure() const { return m_shown.failure; }
     const ComparisonRequest& request() const { return m_request; }
+    /// The table that the searches are from; empty if they were run here.
+    const QString& file() const { return m_file; }
     const std::vector<std::shared_ptr<const CaseOnItsWay>>& cases() const { return m_shown.cases; }
     std::size_t finishedSearches() const { return m_shown.finished; }
     /// Estimated seconds until all cases are done, if each takes as long as the current one.
@@ -76,6 +81,7 @@ private:
     void receive();
 
     const ComparisonRequest m_request;
+    const QString m_file;
     Update m_shown;
 
     LatestValue<Update> m_update;  ///< the update that receive() has not taken yet

@@ -2,16 +2,14 @@
 #include "app/window/compare/experiment_results.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 #include <QObject>
 
 #include "core/base/path.hpp"
+#include "core/io/text/csv_table.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 #include "core/job/learning_curve.hpp"
@@ -21,81 +19,15 @@
 namespace placewright {
 namespace {
 
-/// Reads a CSV table with a header (RFC 4180, without line ends in fields).
-class Table {
-public:
-    explicit Table(const Path& file) : file_(file.string()), stream_(file) {
-        if (!stream_) throw InputError(file_, "", "cannot be read");
-        next();
-        header_ = fields_;
+/// The non-empty fields before column `before`, joined by commas.
+QString labels(const CsvTable& table, std::size_t before) {
+    QString all;
+    for (std::size_t i = 0; i < before; ++i) {
+        if (!table[i].empty())
+            all += (all.isEmpty() ? QString() : QStringLiteral(", ")) + toQString(table[i]);
     }
-
-    /// Goes to the next row; false at the end.
-    bool next() {
-        std::string line;
-        if (!std::getline(stream_, line)) return false;
-        ++line_;
-        if (line.ends_with('\r')) line.pop_back();
-        fields_.assign(1, {});
-        bool quoted = false;
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            if (line[i] == '"') {
-                if (quoted && i + 1 < line.size() && line[i + 1] == '"') {
-                    fields_.back() += line[i++];
-                } else {
-                    quoted = !quoted;
-                }
-            } else if (line[i] == ',' && !quoted) {
-                fields_.emplace_back();
-            } else {
-                fields_.back() += line[i];
-            }
-        }
-        if (!header_.empty() && fields_.size() != header_.size())
-            fail("has " + std::to_string(fields_.size()) + " fields, expected " +
-                 std::to_string(header_.size()) + " as in the first line");
-        return true;
-    }
-
-    bool has(std::string_view column) const { return std::ranges::find(header_, column) != header_.end(); }
-    std::size_t column(std::string_view name) const {
-        const auto found = std::ranges::find(header_, name);
-        if (found == header_.end())
-            throw InputError(file_, "line 1", "there is no column \"" + std::string(name) + "\"");
-        return static_cast<std::size_t>(found - header_.begin());
-    }
-    const std::string& operator[](std::size_t column) const { return fields_[column]; }
-    double number(std::size_t column) const {
-        const std::string& field = fields_[column];
-        double value = 0;
-        const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-        if (error != std::errc() || end != field.data() + field.size())
-            fail("is " + quoted_field(field) + ", expected a number", column);
-        return value;
-    }
-    /// The non-empty fields before column `before`, joined by commas.
-    QString labels(std::size_t before) const {
-        QString all;
-        for (std::size_t i = 0; i < before; ++i) {
-            if (!fields_[i].empty())
-                all += (all.isEmpty() ? QString() : QStringLiteral(", ")) + toQString(fields_[i]);
-        }
-        return all;
-    }
-
-private:
-    static std::string quoted_field(const std::string& field) { return '"' + field.substr(0, 40) + '"'; }
-    [[noreturn]] void fail(const std::string& problem, std::optional<std::size_t> column = {}) const {
-        throw InputError(file_,
-                         "line " + std::to_string(line_) + (column ? ", " + header_[*column] : std::string()),
-                         problem);
-    }
-
-    std::string file_;
-    std::ifstream stream_;
-    std::size_t line_ = 0;
-    std::vector<std::string> header_, fields_;
-};
+    return all;
+}
 
 /// Returns the item with this title, which is added if there is none.
 template <class Item>
@@ -108,7 +40,7 @@ Item& titled(std::vector<Item>& items, const QString& title) {
 
 std::vector<ExperimentResults::Distribution> read_values(const Path& file) {
     std::vector<ExperimentResults::Distribution> all;
-    Table table(file);
+    CsvTable table(file);
     const std::size_t family = table.column("family"), scheme = table.column("scheme"),
                       graph = table.column("graph"), step_time = table.column("step_time_s"),
                       one_device = table.column("one_device_s"), fits = table.column("fits");
@@ -152,14 +84,14 @@ void thin_out(std::vector<CurveSeries>& series) {
 /// Reads curves.csv: learning curves if it has a column "updates", else search curves. Rows with the same
 /// labels must follow each other.
 void read_curves(const Path& file, ExperimentResults& results) {
-    Table table(file);
+    CsvTable table(file);
     if (table.has("updates")) {
         const std::size_t updates = table.column("updates"), evaluations = table.column("evaluations");
         std::vector<std::size_t> columns;
         for (const CurveColumn& column : curve_columns()) columns.push_back(table.column(column.name));
         std::shared_ptr<std::vector<TrainingPoint>> curve;
         while (table.next()) {
-            const QString title = table.labels(updates);
+            const QString title = labels(table, updates);
             if (!curve || title != results.trainings.back().title) {
                 curve = std::make_shared<std::vector<TrainingPoint>>();
                 results.trainings.push_back({title, curve});
@@ -177,7 +109,7 @@ void read_curves(const Path& file, ExperimentResults& results) {
                       best = table.column("best_s"), mean = table.column("mean_s");
     std::shared_ptr<std::vector<CurvePoint>> points;
     while (table.next()) {
-        auto& series = titled(results.cases, table.labels(algorithm)).series;
+        auto& series = titled(results.cases, labels(table, algorithm)).series;
         const QString title = toQString(table[algorithm]) + QStringLiteral(" · ") + toQString(table[seed]);
         if (series.empty() || series.back().title != title) {
             const auto nth = std::ranges::count(series, table[algorithm],

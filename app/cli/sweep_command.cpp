@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/sweep_command.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <fcntl.h>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+#include <unistd.h>
+
+#include <sys/file.h>
+
+#include "app/cli/console.hpp"
+#include "app/cli/interrupt.hpp"
+#include "app/cli/job_arguments.hpp"
+#include "app/cli/progress_line.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "app/cli/sweep_file.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/cost/problem_fingerprint.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
+#include "core/job/job.hpp"
+
+namespace placewright {
+namespace {
+
+/// One of several processes that share the searches of a sweep.
+struct Part {
+    std::size_t index = 0, count = 1;
+
+    bool is_all() const { return count == 1; }
+};
+
+Part part_of(const SweepArguments& arguments) {
+    const auto processes = launch();
+    if (arguments.part.empty()) {
+        if (!processes) return {};
+        return {static_cast<std::size_t>(processes->rank), static_cast<std::size_t>(processes->size)};
+    }
+    if (processes && processes->size > 1)
+        throw UsageError("--part: mpirun has started several processes, each of which is a part already");
+    const std::string& text = arguments.part;
+    std::size_t number = 0, count = 0;
+    const char* end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, number);
+    const bool has_count = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+    const auto second = std::from_chars(has_count ? first.ptr + 1 : end, end, count);
+    if (!has_count || second.ec != std::errc() || second.ptr != end || number < 1 || number > count)
+        throw UsageError("--part " + text + ": expected K/N, such as 3/8 for the third of eight parts");
+    return {number - 1, count};
+}
+
+/// "results.csv" is "results.part-3-of-8.csv" for the third part.
+Path part_file(const Path& out, const Part& part) {
+    Path name = out.stem();
+    name += ".part-" + std::to_string(part.index + 1) + "-of-" + std::to_string(part.count);
+    name += out.extension();
+    return out.parent_path() / name;
+}
+
+/// The tables of all parts that are there, of whatever number of parts.
+std::vector<Path> part_files(const Path& out) {
+    std::vector<Path> files;
+    const std::string begin = out.stem().string() + ".part-", end = out.extension().string();
+    std::error_code error;
+    const Path folder = out.has_parent_path() ? out.parent_path() : Path(".");
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(begin) && name.ends_with(end)) files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+/// Keeps other processes of the sweep on this computer from writing the whole table at the same time. (Where
+/// the file system has no locks, such as some of networks, the last to end may miss one that ends at the same
+/// moment; the same command run again collects it.)
+class TableLock {
+public:
+    explicit TableLock(const Path& out)
+        : descriptor_(::open(out.has_parent_path() ? out.parent_path().c_str() : ".",
+                             O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
+    }
+    ~TableLock() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    TableLock(const TableLock&) = delete;
+    TableLock& operator=(const TableLock&) = delete;
+
+private:
+    int descriptor_;
+};
+
+/// A network on a machine with a set of options.
+struct SweepCase {
+    const SweepInput* network;
+    const SweepInput* machine;
+    const SweepOptions* options;
+    std::vector<Contestant> contestants;
+
+    SearchKey key(const AlgorithmInfo& algorithm, std::uint64_t seed) const {
+        return {network->name, machine->name, options->label, std::string(algorithm.id), seed};
+    }
+    std::string title() const {
+        return network->name + " on " + machine->name + (options->label.empty() ? "" : ", " + options->label);
+    }
+};
+
+/// The job of a case: its options are parsed as on the command line.
+struct SweepJob {
+    CLI::App app{"", "placewright-cli"};
+    JobArguments arguments;
+
+    /// Throws UsageError.
+    void parse(const SweepCase& one) {
+        CLI::App& command = *app.add_subcommand("simulate");
+        arguments.add_to(command, objectives());
+        std::vector<std::string> texts{"simulate", one.network->file, "--machine", one.machine->file};
+        texts.insert(texts.end(), one.options->arguments.begin(), one.options->arguments.end());
+        std::ranges::reverse(texts);
+        try {
+            app.parse(std::move(texts));
+        } catch (const CLI::ParseError& error) {
+            if (error.get_exit_code() == 0) throw UsageError("--help is no option of a sweep");
+            throw UsageError(usage::complaint(app, error));
+        }
+        arguments.json = true;
+    }
+};
+
+using Known = std::map<SearchKey, TabledSearch>;
+
+class SweepRun {
+public:
+    SweepRun(const SweepArguments& arguments, std::stop_token stop)
+        : arguments_(arguments),
+          stop_(std::move(stop)),
+          file_(arguments.file),
+          sweep_(read_sweep(file_)),
+          part_(part_of(arguments)),
+          out_(arguments.out) {
+        for (const SweepInput& network : sweep_.networks) {
+            for (const SweepInput& machine : sweep_.machines) {
+                for (const SweepOptions& options : sweep_.options) {
+                    SweepCase& one = cases_.emplace_back(SweepCase{&network, &machine, &options, {}});
+                    for (const AlgorithmInfo* algorithm : sweep_.algorithms)
+                        one.contestants.push_back({algorithm, {}});
+                    check_options(one);
+                }
+            }
+        }
+        expect_writable(out_);
+        if (!arguments.placements.empty()) make_folder(arguments.placements);
+        read_known();
+    }
+
+    void run() {
+        std::size_t number = 0;
+        for (const SweepCase& one : cases_) {
+            ++number;
+            if (stop_.stop_requested()) break;
+            const std::vector<SearchKey> missing = missing_of(one);
+            if (missing.empty()) continue;
+            try {
+                run_case(one, missing,
+                         "case " + std::to_string(number) + " of " + std::to_string(cases_.size()) + ": ");
+            } catch (const InputError& error) {
+                failures_.push_back(one.title() + ": " + error.what());
+            } catch (const UsageError& error) {
+                failures_.push_back(one.title() + ": " + error.what());
+            } catch (const GraphError& error) {
+                failures_.push_back(one.title() + ": " + error.what());
+            } catch (const PlacementError& error) {
+                failures_.push_back(one.title() + ": " + error.what());
+            }
+            save();
+        }
+        collect();
+    }
+
+    int report() const {
+        const std::size_t finished = count_finished();
+        const bool cancelled = stop_.stop_requested();
+        if (arguments_.json) {
+            print({{"searches", sweep_.searches()},
+                   {"finished", finished},
+                   {"ran", ran_},
+                   {"cancelled", cancelled},
+                   {"failures", failures_},
+                   {"table", arguments_.out}});
+        } else {
+            if (part_.is_all()) print_cases();
+            if (!part_.is_all()) std::cout << "part " << part_.index + 1 << " of " << part_.count << ": ";
+            std::cout << ran_ << (ran_ == 1 ? " search" : " searches") << " run; " << finished << " of "
+                      << sweep_.searches() << " are in " << printable(arguments_.out) << '\n';
+        }
+        for (const std::string& failure : failures_) std::cerr << printable(failure, 8192) << '\n';
+        if (cancelled) {
+            std::cerr
+                << "placewright-cli: cancelled before all searches finished; the same command goes on\n";
+            return kCancelled;
+        }
+        return failures_.empty() ? kDone : kBadInput;
+    }
+
+private:
+    /// Applies the settings of the case to its contestants.
+    void check_options(SweepCase& one) const {
+        try {
+            apply_settings(one.contestants, one.options->settings);
+            SweepJob job;
+            job.parse(one);
+            if (find_objective(job.arguments.objective) != objective(one))
+                throw UsageError("objective=" + job.arguments.objective +
+                                 " differs from that of the first options; a table has one objective");
+        } catch (const UsageError& error) {
+            throw InputError(arguments_.file, "options", one.options->label + ": " + error.what());
+        }
+    }
+
+    /// That of the first options.
+    const Objective* objective(const SweepCase& like) const {
+        SweepJob job;
+        SweepCase first = like;
+        first.options = &sweep_.options.front();
+        job.parse(first);
+        return find_objective(job.arguments.objective);
+    }
+
+    bool is_mine(std::size_t index) const { return index % part_.count == part_.index; }
+
+    /// Calls `use(case, key, index)` for all searches in their order.
+    template <class Use>
+    void for_each_search(const Use& use) const {
+        std::size_t index = 0;
+        for (const SweepCase& one : cases_) {
+            for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
+                for (const std::uint64_t seed : sweep_.seeds) use(one, one.key(*algorithm, seed), index++);
+            }
+        }
+    }
+
+    void add_known(const Path& file) {
+        const SearchTable table = read_search_table(file);
+        for (const TabledSearch& search : table.searches) {
+            if (search.budget != 0 && search.budget != sweep_.evaluations && is_wanted(search.key))
+                throw InputError(file.string(), "",
+                                 "has searches of " + std::to_string(search.budget) + " evaluations, but " +
+                                     arguments_.file + " asks for " + std::to_string(sweep_.evaluations) +
+                                     "; give another --out");
+            known_.insert_or_assign(search.key, search);
+        }
+        objective_ = table.objective;
+    }
+
+    bool is_wanted(const SearchKey& key) const { return wanted_.contains(key); }
+
+    void read_known() {
+        for_each_search([&](const SweepCase&, const SearchKey& key, std::size_t) { wanted_.insert(key); });
+        objective_ = objective(cases_.front());
+        const Objective* const asked = objective_;
+        std::vector<Path> files = part_files(out_);
+        if (std::error_code error; std::filesystem::exists(out_, error)) files.insert(files.begin(), out_);
+        for (const Path& file : files) {
+            add_known(file);
+            if (objective_ != asked)
+                throw InputError(file.string(), "",
+                                 "has another objective (" + std::string(objective_->id) +
+                                     ") than the sweep; give another --out");
+        }
+        if (part_.is_all()) return;
+        const Path own = part_file(out_, part_);
+        if (std::error_code error; std::filesystem::exists(own, error)) {
+            for (const TabledSearch& search : read_search_table(own).searches) own_.insert(search.key);
+        }
+    }
+
+    std::vector<SearchKey> missing_of(const SweepCase& one) const {
+        std::vector<SearchKey> missing;
+        for_each_search([&](const SweepCase& of, const SearchKey& key, std::size_t index) {
+            if (&of == &one && is_mine(index) && !known_.contains(key)) missing.push_back(key);
+        });
+        return missing;
+    }
+
+    void run_case(const SweepCase& one, const std::vector<SearchKey>& missing, const std::string& place) {
+        SweepJob parsed;
+        parsed.parse(one);
+        const Job job = parsed.arguments.load();
+        const std::string problem = problem_fingerprint(*job.problem);
+        expect_same(one, problem);
+        const Bound bound = tightest_bound(job);
+        ComparisonTask task{job.problem,     job.simulation, job.penalty,        starting_placements(job),
+                            one.contestants, sweep_.seeds,   sweep_.evaluations, arguments_.threads};
+        task.objective = job.objective;
+        task.is_wanted = [&](std::size_t contestant, std::uint64_t seed) {
+            return std::ranges::find(missing, one.key(*one.contestants[contestant].algorithm, seed)) !=
+                   missing.end();
+        };
+        const ProgressLine line(place);
+        const ComparisonCallback show = line.callback();
+        const auto keep = [&](const ComparisonProgress& progress) {
+            if (show) show(progress);
+            if (progress.just_ended == nullptr) return;
+            add(one, job, problem, bound, *progress.just_ended);
+            constexpr auto kBetween = std::chrono::seconds(2);
+            if (Clock::now() >= saved_ + kBetween) save();
+        };
+        try {
+            compare(task, stop_, keep);
+        } catch (const OptionError& error) {
+            throw UsageError(std::string("set: ") + error.what());
+        }
+    }
+
+    /// Throws InputError if searches of the case that are known were of another problem.
+    void expect_same(const SweepCase& one, const std::string& problem) const {
+        for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
+            for (const std::uint64_t seed : sweep_.seeds) {
+                const auto search = known_.find(one.key(*algorithm, seed));
+                if (search == known_.end() || search->second.problem.empty() ||
+                    search->second.problem == problem)
+                    continue;
+                throw InputError(
+                    arguments_.out, one.title(),
+                    "its searches were of another network, machine or model of costs than the files "
+                    "give now; give another --out");
+            }
+        }
+    }
+
+    void add(const SweepCase& one, const Job& job, const std::string& problem, const Bound& bound,
+             const ComparedRun& run) {
+        const SearchProgress& end = run.progress;
+        TabledSearch search;
+        search.key = one.key(*one.contestants[run.contestant].algorithm, run.seed);
+        search.budget = sweep_.evaluations;
+        search.problem = problem;
+        search.score = end.best;
+        search.evaluations = end.evaluations;
+        search.simulations = end.simulations;
+        search.wall_s = end.elapsed_s;
+        if (job.single_device_fits) search.one_device_s = job.single_device_s;
+        if (std::isfinite(bound.value_s)) search.lower_bound_s = bound.value_s;
+        if (end.curve) search.curve = *end.curve;
+        if (!arguments_.placements.empty()) write_best(one, job, bound, run);
+        own_.insert(search.key);
+        ++ran_;
+        known_.insert_or_assign(search.key, std::move(search));
+    }
+
+    void write_best(const SweepCase& one, const Job& job, const Bound& bound, const ComparedRun& run) const {
+        const Contestant& who = one.contestants[run.contestant];
+        std::string name =
+            one.title() + ", " + std::string(who.algorithm->id) + ", seed " + std::to_string(run.seed);
+        for (char& c : name) {
+            if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '_';
+        }
+        PlacementFile about;
+        const Placement& placement = *run.progress.best_placement;
+        about.predicted = prediction(job, placement, Simulator(job.problem, job.simulation).run(placement),
+                                     job.objective->is_step_time() ? bound.value_s : 0);
+        about.produced_by = {std::string(who.algorithm->id), run.seed, run.progress.evaluations, who.options};
+        write_placement(placement, *job.problem, about, Path(arguments_.placements) / (name + ".json"));
+    }
+
+    /// Writes what this process has found, and knows of the whole sweep if it is alone.
+    void save() {
+        SearchTable table{objective_, {}};
+        for (const auto& [key, search] : ordered()) {
+            if (part_.is_all() || own_.contains(key)) table.searches.push_back(*search);
+        }
+        if (!table.searches.empty())
+            write_file(part_.is_all() ? out_ : part_file(out_, part_), search_csv(table));
+        saved_ = Clock::now();
+    }
+
+    /// Writes the whole table of all parts. The last process to end has all of it.
+    void collect() {
+        const TableLock lock(out_);
+        std::vector<Path> parts = part_files(out_);
+        for (const Path& file : parts) add_known(file);
+        if (std::error_code error; !part_.is_all() && std::filesystem::exists(out_, error)) {
+            for (TabledSearch& search : read_search_table(out_).searches) {
+                SearchKey key = search.key;
+                known_.try_emplace(std::move(key), std::move(search));
+            }
+        }
+        SearchTable table{objective_, {}};
+        for (const auto& [key, search] : ordered()) table.searches.push_back(*search);
+        write_file(out_, search_csv(table));
+        if (count_finished() < sweep_.searches()) return;
+        for (const Path& file : parts) std::filesystem::remove(file);
+    }
+
+    /// All that is known: first the searches of the sweep in their order, then others.
+    std::vector<std::pair<SearchKey, const TabledSearch*>> ordered() const {
+        std::vector<std::pair<SearchKey, const TabledSearch*>> all;
+        for_each_search([&](const SweepCase&, const SearchKey& key, std::size_t) {
+            if (const auto search = known_.find(key); search != known_.end())
+                all.emplace_back(key, &search->second);
+        });
+        for (const auto& [key, search] : known_) {
+            if (!is_wanted(key)) all.emplace_back(key, &search);
+        }
+        return all;
+    }
+
+    std::size_t count_finished() const {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(wanted_, [&](const SearchKey& key) { return known_.contains(key); }));
+    }
+
+    void print_cases() const {
+        SearchTable found{objective_, {}};
+        for (const auto& [key, search] : ordered()) found.searches.push_back(*search);
+        std::vector<Row> rows{
+            {"network", "machine", "best algorithm", "mean", "best", "above bound", "options"}};
+        for (const ComparedCase& one : compared_cases(found)) {
+            const std::vector<Standing> all = one.all_standings();
+            if (all.empty()) continue;
+            const Standing& best = *std::ranges::min_element(
+                all, {}, [](const Standing& standing) { return standing.score_s.mean; });
+            const bool fits = best.fitting == best.runs.size();
+            const auto above = gap(one, best);
+            rows.push_back({one.labels[0], one.labels[1],
+                            std::string(one.contestants[best.contestant].algorithm->id),
+                            fits ? format_seconds(best.score_s.mean) : "does not fit",
+                            fits ? format_seconds(best.best_s) : "-",
+                            above ? decimals("%.0f %%", whole_percent(*above)) : "-", one.labels[2]});
+        }
+        const bool has_options = sweep_.options.size() > 1 || !sweep_.options.front().label.empty();
+        if (!has_options) {
+            for (Row& row : rows) row.pop_back();
+        }
+        std::cout << table(has_options ? "lllrrrl" : "lllrrr", std::move(rows)) << '\n';
+    }
+
+    using Clock = std::chrono::steady_clock;
+
+    const SweepArguments& arguments_;
+    const std::stop_token stop_;
+    const Path file_;
+    const Sweep sweep_;
+    const Part part_;
+    const Path out_;
+    std::vector<SweepCase> cases_;
+    const Objective* objective_ = nullptr;
+    std::set<SearchKey> wanted_;
+    Known known_;              ///< of this process, earlier runs and other parts
+    std::set<SearchKey> own_;  ///< what this process writes to the table of its part
+    std::size_t ran_ = 0;
+    Clock::time_point saved_{};
+    std::vector<std::string> failures_;
+};
+
+}  // namespace
+
+void SweepArguments::add_to(CLI::App& command) {
+    command.add_option("SWEEP", file, "File of the sweep (JSON), see below")
+        ->required()
+        ->check(usage::path());
+    command.add_option("--out", out, "Table (CSV) of all searches; what it has is not run again")
+        ->required()
+        ->check(usage::path())
+        ->type_name("TABLE");
+    command.add_option("--part", part, "Run the K-th of N parts; the last to end collects the table")
+        ->type_name("K/N");
+    command.add_option("--placements", placements, "Write the best placement of each search into it")
+        ->check(usage::path())
+        ->type_name("FOLDER");
+    usage::add_threads(command, threads, "Parallel searches, 0 for all cores; same results");
+    command.add_flag("--json", json, "Print one JSON object");
+    command.footer(
+        "The file of a sweep, of which \"options\", \"seeds\" and \"evaluations\" may be left out:\n"
+        "  {\"format\": \"placewright.sweep\", \"version\": 1,\n"
+        "   \"networks\": [\"inception_v3\", \"my-network.onnx\"], \"machines\": [\"4x-v100-pcie\"],\n"
+        "   \"options\": [{}, {\"batch\": 64, \"precision\": \"amp-fp16\"}, {\"set\": "
+        "\"genetic.population_size=20\"}],\n"
+        "   \"algorithms\": [\"auto\", \"genetic\"], \"seeds\": 5, \"evaluations\": 20000}\n"
+        "Options are those of compare. Under mpirun each process runs a part.");
+}
+
+int run_sweep(const SweepArguments& arguments) {
+    const InterruptGuard interrupt;
+    SweepRun run(arguments, interrupt.token());
+    run.run();
+    return run.report();
+}
+
+}  // namespace placewright
