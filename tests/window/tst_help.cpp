@@ -206,6 +206,14 @@ private Q_SLOTS:
 
     void commandLinesRun() {
         const QTemporaryDir folder;
+        // The file that a page shows.
+        const auto sweeps =
+            matches(textOf(pageOf(QStringLiteral("command-line"))), "^    (\\{\"format\"[\\s\\S]*?\\})\n\n");
+        QCOMPARE(sweeps.size(), 1);
+        QFile sweep(folder.filePath(QStringLiteral("sweep.json")));
+        QVERIFY(sweep.open(QIODevice::WriteOnly));
+        sweep.write(sweeps[0][1].toUtf8());
+        sweep.close();
         int ran = 0;
         for (const HelpPage& page : helpPages()) {
             for (const QStringList& line : matches(textOf(page), "^    placewright-cli (.*)$")) {

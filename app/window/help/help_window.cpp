@@ -2,6 +2,7 @@
 #include "app/window/help/help_window.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <QAction>
 #include <QApplication>
@@ -265,7 +266,10 @@ void HelpWindow::list(const QString& words) {
         }
     } else {
         const HelpPage* last = nullptr;
-        for (const HelpHit& hit : findInHelp(words)) {
+        const std::vector<HelpHit> hits = findInHelp(words);
+        // A letter or two are in nearly every line.
+        constexpr std::size_t kMostHits = 150;
+        for (const HelpHit& hit : std::span(hits).first(std::min(hits.size(), kMostHits))) {
             if (hit.page != last) title(hit.page->title);
             last = hit.page;
             const QString first = words.split(QLatin1Char(' '), Qt::SkipEmptyParts).front();
@@ -273,6 +277,7 @@ void HelpWindow::list(const QString& words) {
                 ->setToolTip(0, hit.line);
         }
         if (last == nullptr) title(tr("No page has all these words."));
+        if (hits.size() > kMostHits) title(tr("and %L1 more lines").arg(hits.size() - kMostHits));
     }
     m_list->expandAll();
     showPage();
