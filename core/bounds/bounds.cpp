@@ -197,7 +197,7 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
         for (const std::size_t steps : kWindowSteps) {
             if (is_over()) return;
             const double value_s =
-                chain_windows_s(held, options, runs_in_order(problem, options), steps, is_over);
+                chain_windows_s(held, options, starts_in_order(problem, options), steps, is_over);
             tell({kWindows, value_s, kWindowsProof});
         }
     });
@@ -260,9 +260,9 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
                                     "with the cheapest transfers between runs and to ops that must be on "
                                     "another device"
                                   : "some op fits on no device"});
-        bounds.push_back({"windows",
-                          chain_windows_s(held, options, runs_in_order(problem, options), kQuickWindowSteps),
-                          kWindowsProof});
+        bounds.push_back(
+            {"windows", chain_windows_s(held, options, starts_in_order(problem, options), kQuickWindowSteps),
+             kWindowsProof});
         if (const auto copies_s = least_streaming_s(problem))
             bounds.push_back({"streaming", *copies_s,
                               "the copies of what does not fit the accelerators, those first that are "

@@ -131,9 +131,8 @@ double chain_windows_s(const Problem& problem, const SimulationOptions& options,
     return ChainWindows(problem, times_s, is_fifo).seconds(most_steps, is_over) * rounds_a_batch(options);
 }
 
-bool runs_in_order(const Problem& problem, const SimulationOptions& options) {
-    return options.order == Order::fifo && options.runtime == Runtime::ideal && problem.op_share.empty() &&
-           !problem.streams_to;
+bool starts_in_order(const Problem& problem, const SimulationOptions& options) {
+    return options.order == Order::fifo && options.runtime == Runtime::ideal && !problem.streams_to;
 }
 
 }  // namespace placewright

@@ -28,7 +28,7 @@ namespace placewright {
 double chain_windows_s(const Problem& problem, const SimulationOptions& options, bool is_fifo,
                        std::size_t most_steps, const std::function<bool()>& is_over = {});
 
-/// Whether each device runs one op at a time, that which was ready first.
-bool runs_in_order(const Problem& problem, const SimulationOptions& options);
+/// Whether each device starts ops in the order in which they were ready.
+bool starts_in_order(const Problem& problem, const SimulationOptions& options);
 
 }  // namespace placewright

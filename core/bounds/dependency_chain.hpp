@@ -27,8 +27,8 @@ struct DependencyChain {
     std::vector<std::size_t> position;     ///< [op]; kNowhere for ops that are not on the chain
     /// [op]: the last position that it depends on, and the first that depends on it.
     std::vector<std::size_t> after, before;
-    /// [op]: the first position whose op has to wait for it if both are on the same device: `before`, or
-    /// earlier if devices run what was ready first. The op was ready no later than another of its group
+    /// [op]: the first position whose op starts after it if both are on the same device: `before`, or earlier
+    /// if devices start what was ready first. The op was ready no later than another of its group
     /// started that the chain's op depends on, if that one reads the same tensors.
     std::vector<std::size_t> before_on_device;
 

@@ -5,11 +5,13 @@
 
 #include "core/base/infinity.hpp"
 #include "core/bounds/least_times.hpp"
+#include "core/sim/op_loads.hpp"
 
 namespace placewright {
 namespace {
 
 bool are_alike(const Problem& problem, std::span<const double> time_s, DeviceId a, DeviceId b) {
+    if (problem.machine->device(a).streams != problem.machine->device(b).streams) return false;
     for (OpId op = 0; op < problem.ops; ++op) {
         const std::size_t row = std::size_t{op} * problem.devices;
         if (time_s[row + a] != time_s[row + b]) return false;
@@ -33,15 +35,15 @@ DeviceClasses::DeviceClasses(const Problem& problem, std::span<const double> tim
             known->push_back(device);
         }
     }
-    for (const auto& own : members) sizes_.push_back(own.size());
+    for (const auto& own : members) {
+        sizes_.push_back(own.size());
+        has_streams_.push_back(problem.machine->device(own.front()).streams > 1);
+    }
 
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const auto& own : members) {
-            const std::size_t at = std::size_t{op} * problem.devices + own.front();
-            const double seconds = time_s[at];
-            time_s_.push_back(seconds);
-            load_s_.push_back(
-                problem.op_share.empty() || seconds == kInfinity ? seconds : seconds * problem.op_share[at]);
+            time_s_.push_back(time_s[std::size_t{op} * problem.devices + own.front()]);
+            share_.push_back(part_of_device(problem, op, own.front(), DevicePart::share));
         }
     }
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {

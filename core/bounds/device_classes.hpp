@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -23,8 +24,14 @@ public:
     std::size_t size(std::size_t which) const { return sizes_[which]; }
     /// Seconds of an op on a device of the class; infinity where the op is not allowed.
     double time_s(OpId op, std::size_t which) const { return time_s_[op * count() + which]; }
-    /// time_s() times the share of the device that the op keeps busy.
-    double load_s(OpId op, std::size_t which) const { return load_s_[op * count() + which]; }
+    /// Share of a device of the class that the op keeps busy; the shares of ops that run on it at a time are
+    /// at most 1.
+    double share(OpId op, std::size_t which) const { return share_[op * count() + which]; }
+    /// Whether a device of the class can run both at a time.
+    bool may_overlap(OpId op, OpId other, std::size_t which) const {
+        return has_streams_[which] && share(op, which) + share(other, which) <= 1;
+    }
+    bool has_streams() const { return std::ranges::find(has_streams_, true) != has_streams_.end(); }
     /// Least seconds to send the tensor from a device of one class to another device of the other class.
     double transfer_s(TensorId tensor, std::size_t from, std::size_t to) const {
         return transfer_s_[(tensor * count() + from) * count() + to];
@@ -33,8 +40,9 @@ public:
 private:
     std::vector<std::size_t> class_of_;  ///< [device]
     std::vector<std::size_t> sizes_;
-    std::vector<double> time_s_, load_s_;  ///< [op * count + class]
-    std::vector<double> transfer_s_;       ///< [(tensor * count + from) * count + to]
+    std::vector<bool> has_streams_;       ///< [class]: several
+    std::vector<double> time_s_, share_;  ///< [op * count + class]
+    std::vector<double> transfer_s_;      ///< [(tensor * count + from) * count + to]
 };
 
 }  // namespace placewright

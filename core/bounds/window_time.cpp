@@ -119,6 +119,10 @@ bool WindowTime::choose_places(const WindowEnds& ends) {
     };
     is_at(window_->first, first_place_);
     is_at(window_->last, last_place_);
+    ends_before_last_.assign(window_->ops.size(), false);
+    for (std::size_t i = 0; window_->last && i < window_->ops.size(); ++i)
+        ends_before_last_[i] =
+            !classes_.may_overlap(window_->ops[i], *window_->last, places_[last_place_].kind);
     return std::ranges::none_of(allowed_, [](Places places) { return places == 0; });
 }
 
@@ -127,8 +131,8 @@ void WindowTime::weigh_places() {
     for (Place& place : places_) {
         double sum_s = 0;
         for (const OpId op : window_->ops) {
-            const double load_s = classes_.load_s(op, place.kind);
-            if (load_s < kInfinity) sum_s += load_s;
+            const double seconds = classes_.time_s(op, place.kind);
+            if (seconds < kInfinity) sum_s += seconds * classes_.share(op, place.kind);
         }
         place.weight = sum_s > 0 ? 1 / sum_s : 0;
         most = std::max(most, place.weight);
@@ -139,7 +143,8 @@ void WindowTime::weigh_places() {
 bool WindowTime::may_take(double seconds, double& next_s) {
     next_s = kInfinity;
     if (!propagate(seconds, next_s)) return false;
-    const double load_s = least_load_s();
+    double load_s = least_load_s(Load::share);
+    if (classes_.has_streams()) load_s = std::max(load_s, least_load_s(Load::half));
     constexpr double kRounding = 1e-12;
     if (load_s <= seconds * (1 + kRounding)) return true;
     next_s = std::min(next_s, load_s);
@@ -226,7 +231,12 @@ double WindowTime::tail_s(std::size_t i, std::size_t place) const {
     return tail_s;
 }
 
-double WindowTime::least_load_s() {
+double WindowTime::load_s(OpId op, std::size_t place, Load load) const {
+    const double share = classes_.share(op, places_[place].kind);
+    return op_s(op, place) * (load == Load::share ? share : share > 0.5 ? 1 : 0);
+}
+
+double WindowTime::least_load_s(Load load) {
     // Ops at a place run between the least start and the least tail of any of them.
     std::vector<double> outside_s(places_.size(), 0);
     for (std::size_t place = 0; place < places_.size(); ++place) {
@@ -242,8 +252,7 @@ double WindowTime::least_load_s() {
     for (std::size_t i = 0; i < window_->ops.size(); ++i) {
         for (std::size_t place = 0; place < places_.size(); ++place) {
             if (may_be(group_of_[i], place) && matters(i, place))
-                group_s_[group_of_[i] * places_.size() + place] +=
-                    classes_.load_s(window_->ops[i], places_[place].kind);
+                group_s_[group_of_[i] * places_.size() + place] += load_s(window_->ops[i], place, load);
         }
     }
     work_.clear();

@@ -16,7 +16,8 @@ struct Window {
     std::optional<OpId> first, last;  ///< its ends; nothing for the begin and the end of a batch
     /// Ops that depend on `first` and run before `last`, ascending.
     std::vector<OpId> ops;
-    /// [i of ops]: the op runs before `last` only if it is on the same device.
+    /// [i of ops]: the op starts before `last` only if it is on the same device; and then ends before it if
+    /// the device cannot run both at a time.
     std::vector<bool> on_device_only;
 };
 
@@ -82,15 +83,21 @@ private:
     bool propagate(double seconds, double& next_s);
     double start_s(std::size_t i, std::size_t place) const;
     double tail_s(std::size_t i, std::size_t place) const;
+    /// Of the seconds of an op on a device, those that no other op has there.
+    enum class Load : std::uint8_t {
+        share,  ///< as many as its share of the device
+        half,   ///< all if it takes more than half of the device, else none: no two of those run at a time
+    };
+    double load_s(OpId op, std::size_t place, Load load) const;
     /// Least seconds that the ops need if they share the devices at the places that are left to them.
-    double least_load_s();
+    double least_load_s(Load load);
     /// Least seconds in which a set of places can do what is left to it. `outside_s` [place]: before the
     /// first op that may be there starts, and after the last one ends.
     double needed_s(Places set, const std::vector<double>& outside_s) const;
 
     bool may_be(std::size_t group, std::size_t place) const { return (places_of_[group] >> place & 1U) != 0; }
     bool matters(std::size_t i, std::size_t place) const {
-        return !window_->on_device_only[i] || place == last_place_;
+        return !window_->on_device_only[i] || (place == last_place_ && ends_before_last_[i]);
     }
     double op_s(OpId op, std::size_t place) const { return classes_.time_s(op, places_[place].kind); }
     double transfer_s(TensorId tensor, std::size_t from, std::size_t to) const {
@@ -111,11 +118,12 @@ private:
 
     std::vector<Place> places_;
     std::size_t first_place_ = 0, last_place_ = 0;
-    std::vector<Places> allowed_;    ///< [group]
-    std::vector<Places> places_of_;  ///< [group]: where it can be in the time that is asked about
-    std::vector<Time> times_;        ///< [op * places + place]
-    std::vector<double> group_s_;    ///< [group * places + place]
-    std::vector<Work> work_;         ///< of groups, by where they can be
+    std::vector<bool> ends_before_last_;  ///< [op]: if it is on the device of the last op and starts before
+    std::vector<Places> allowed_;         ///< [group]
+    std::vector<Places> places_of_;       ///< [group]: where it can be in the time that is asked about
+    std::vector<Time> times_;             ///< [op * places + place]
+    std::vector<double> group_s_;         ///< [group * places + place]
+    std::vector<Work> work_;              ///< of groups, by where they can be
 };
 
 }  // namespace placewright

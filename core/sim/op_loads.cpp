@@ -4,16 +4,12 @@
 #include "core/base/infinity.hpp"
 
 namespace placewright {
-namespace {
-
 double part_of_device(const Problem& problem, OpId op, DeviceId device, DevicePart part) {
     const std::uint32_t streams = problem.machine->device(device).streams;
     if (streams == 1) return 1;
     return part == DevicePart::stream ? 1.0 / streams
                                       : problem.op_share[std::size_t{op} * problem.devices + device];
 }
-
-}  // namespace
 
 OpSeconds op_seconds(const Problem& problem, OpId op, DeviceId device, std::uint32_t batches) {
     const double time_s = problem.time_s(op, device);

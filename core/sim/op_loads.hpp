@@ -24,6 +24,9 @@ enum class DevicePart : std::uint8_t {
     stream,  ///< one of the device's streams
 };
 
+/// Of the device while it runs the op: 1 on a device with one stream.
+double part_of_device(const Problem& problem, OpId op, DeviceId device, DevicePart part);
+
 struct GroupLoads {
     /// [group * devices + device]: seconds of the whole device per batch; infinity where the group is not
     /// allowed.

@@ -47,7 +47,8 @@ Step random_step(std::uint64_t seed) {
         random.chance(0.5) ? test::uniform_machine(2 + random.index(4)) : test::random_machine(machine_seed);
     machine = test::with_features(
         machine, seed,
-        {.copy_engines = random.chance(0.2),
+        {.streams = random.chance(0.3),
+         .copy_engines = random.chance(0.2),
          .bus = random.chance(0.2),
          .crossing = random.chance(0.5) ? Crossing::cut_through : Crossing::store_and_forward});
     auto problem = test::problem(graph, machine);
@@ -167,7 +168,12 @@ void TestChainWindows::traces_obey() {
     for (OpId op = 0; op < problem.ops; ++op) {
         for (std::size_t i = chain.before_on_device[op]; i < chain.sink(); ++i) {
             const OpId behind = *chain.ops[i];
-            if (i < chain.before[op] && step.device(op) != step.device(behind)) continue;
+            if (i < chain.before[op]) {
+                const DeviceId device = step.device(op);
+                if (device != step.device(behind)) continue;
+                QVERIFY(step.spans[behind].start_s >= step.spans[op].start_s);
+                if (parts.classes.may_overlap(op, behind, parts.classes.class_of(device))) continue;
+            }
             m_queued += i < chain.before[op];
             m_queued_at_once += i < chain.before[op] && step.spans[behind].start_s == step.spans[op].end_s;
             QVERIFY2(
