@@ -2,89 +2,54 @@
 #include "core/bounds/chain_windows.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/base/infinity.hpp"
 #include "core/bounds/dependency_chain.hpp"
 #include "core/bounds/device_classes.hpp"
 #include "core/bounds/least_times.hpp"
+#include "core/bounds/window_list.hpp"
 #include "core/bounds/window_time.hpp"
 
 namespace placewright {
 namespace {
 
-/// [op]: seconds on the fastest device that it may be on.
-std::vector<double> fastest_s(const Problem& problem, const std::vector<double>& times_s) {
-    std::vector<double> fastest;
-    for (OpId op = 0; op < problem.ops; ++op) {
-        const auto own = times_s.begin() + static_cast<std::ptrdiff_t>(std::size_t{op} * problem.devices);
-        fastest.push_back(*std::min_element(own, own + static_cast<std::ptrdiff_t>(problem.devices)));
-    }
-    return fastest;
-}
-
 class ChainWindows {
 public:
     ChainWindows(const Problem& problem, const std::vector<double>& times_s, bool is_fifo)
         : classes_(problem, times_s),
-          chain_(problem, fastest_s(problem, times_s), is_fifo),
-          window_time_(problem, classes_),
-          ops_after_(chain_.ops.size()),
-          largest_begin_(chain_.ops.size()) {
-        for (OpId op = 0; op < problem.ops; ++op) {
-            ops_after_[chain_.after[op]].push_back(op);
-            if (is_on_chain(op)) continue;
-            for (const std::size_t end : {chain_.before[op], chain_.before_on_device[op]})
-                largest_begin_[end] = std::max(largest_begin_[end].value_or(0), chain_.after[op]);
-        }
-    }
+          chain_(problem, fastest_of(problem, times_s), is_fifo),
+          list_(problem, chain_),
+          window_time_(problem, classes_) {}
 
     double seconds(std::size_t most_steps, const std::function<bool()>& is_over) {
         if (classes_.count() > WindowTime::kMostClasses) return 0;
         end_s_.assign(chain_.ops.size() * classes_.count(), kInfinity);
         for (std::size_t kind = 0; kind < classes_.count(); ++kind) end_s(chain_.source(), kind) = 0;
         const double share = static_cast<double>(most_steps) / static_cast<double>(chain_.sink());
-        for (std::size_t last = 1; last < chain_.ops.size(); ++last)
-            add_windows_to(last, static_cast<std::size_t>(share * static_cast<double>(last)), is_over);
+        std::size_t looked_at = 0;
+        for (std::size_t last = 1; last < chain_.ops.size(); ++last) {
+            const auto allowed_steps = static_cast<std::size_t>(share * static_cast<double>(last));
+            std::size_t ops_of_last = 0;
+            const auto goes_on = [&](std::size_t ops) {
+                ops_of_last = ops;
+                return looked_at + ops + window_time_.steps() <= allowed_steps && !(is_over && is_over());
+            };
+            list_.for_each_to(last, goes_on, [&](std::size_t first, const Window& window) {
+                add_window(first, last, window);
+            });
+            looked_at += ops_of_last;
+        }
         return end_s(chain_.sink(), 0);
     }
 
 private:
-    bool is_on_chain(OpId op) const { return chain_.position[op] != DependencyChain::kNowhere; }
-
     /// Least time of the end of the op at a position if it is on a device of the class.
     double& end_s(std::size_t position, std::size_t kind) {
         return end_s_[position * classes_.count() + kind];
     }
 
-    /// Adds windows that end at a position, the smallest first, until `most_steps` were taken in all.
-    void add_windows_to(std::size_t last, std::size_t most_steps, const std::function<bool()>& is_over) {
-        std::vector<OpId> ops;
-        for (std::size_t first = last; first-- > 0;) {
-            bool begins = false;
-            for (const OpId op : ops_after_[first]) {
-                ++looked_at_;
-                if (chain_.before_on_device[op] > last || (is_on_chain(op) && chain_.position[op] >= last))
-                    continue;
-                ops.push_back(op);
-                begins = begins || !is_on_chain(op);
-            }
-            // A window is more than those within it if some op begins with it, and some op ends with it.
-            const bool ends = largest_begin_[last] && *largest_begin_[last] >= first;
-            if (first + 1 == last || (begins && ends)) add_window(first, last, ops);
-            if (!largest_begin_[last] || looked_at_ + window_time_.steps() > most_steps ||
-                (is_over && is_over()))
-                return;
-        }
-    }
-
-    void add_window(std::size_t first, std::size_t last, std::vector<OpId> ops) {
-        std::ranges::sort(ops);
-        Window window{chain_.ops[first], chain_.ops[last], std::move(ops), {}};
-        for (const OpId op : window.ops)
-            window.on_device_only.push_back(!is_on_chain(op) && chain_.before[op] > last);
+    void add_window(std::size_t first, std::size_t last, const Window& window) {
         window_time_.set(window);
         const std::size_t last_kinds = window.last ? classes_.count() : 1;
         for (std::size_t kind = 0; kind < last_kinds; ++kind) {
@@ -115,12 +80,9 @@ private:
 
     DeviceClasses classes_;
     DependencyChain chain_;
+    WindowList list_;
     WindowTime window_time_;
-    std::vector<std::vector<OpId>> ops_after_;  ///< [position]: ops whose DependencyChain::after it is
-    /// [position]: the last of the windows that end there which begins with an op of its own, if any does.
-    std::vector<std::optional<std::size_t>> largest_begin_;
     std::vector<double> end_s_;  ///< [position * classes + class]
-    std::size_t looked_at_ = 0;
 };
 
 }  // namespace

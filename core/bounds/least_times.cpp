@@ -51,4 +51,13 @@ std::vector<double> least_transfers_s(const Problem& problem) {
     return seconds;
 }
 
+std::vector<double> fastest_of(const Problem& problem, std::span<const double> times_s) {
+    std::vector<double> fastest;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        const auto own = times_s.begin() + static_cast<std::ptrdiff_t>(std::size_t{op} * problem.devices);
+        fastest.push_back(*std::min_element(own, own + static_cast<std::ptrdiff_t>(problem.devices)));
+    }
+    return fastest;
+}
+
 }  // namespace placewright

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/cost/problem.hpp"
@@ -13,6 +14,9 @@ namespace placewright {
 
 /// [op * devices + device]: least seconds in every batch; infinite where the op is not allowed.
 std::vector<double> least_times_s(const Problem& problem, std::uint32_t batches);
+
+/// [op]: its least of `times_s` [op * devices + device].
+std::vector<double> fastest_of(const Problem& problem, std::span<const double> times_s);
 
 /// Least seconds to send the tensor from one device to another, alone or in a message with others.
 double least_transfer_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to);

@@ -84,16 +84,7 @@ struct Parts {
     explicit Parts(const Problem& problem)
         : times_s(least_times_s(problem, 1)),
           classes(problem, times_s),
-          chain(problem, fastest_s(problem), true) {}
-
-    std::vector<double> fastest_s(const Problem& problem) const {
-        std::vector<double> fastest(problem.ops, kInfinity);
-        for (OpId op = 0; op < problem.ops; ++op) {
-            for (DeviceId device = 0; device < problem.devices; ++device)
-                fastest[op] = std::min(fastest[op], times_s[std::size_t{op} * problem.devices + device]);
-        }
-        return fastest;
-    }
+          chain(problem, fastest_of(problem, times_s), true) {}
 
     std::vector<double> times_s;
     DeviceClasses classes;
