@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <string>
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
@@ -19,11 +20,13 @@ namespace {
 
 /// Value of the best placement found in `seconds`, which solvers start from; infinity if none fits.
 double quick_incumbent_s(const Job& job, double seconds, std::stop_token stop) {
-    constexpr const char* kSearches[] = {"ideals-dp", "load-annealing"};
+    const std::vector<std::string> searches = job.objective->is_step_time()
+                                                  ? std::vector<std::string>{"auto"}
+                                                  : std::vector<std::string>{"ideals-dp", "load-annealing"};
     const auto evaluator = evaluator_of(job);
     std::vector<Placement> seeds = starting_placements(job);
     double best_s = kInfinity;
-    for (const char* id : kSearches) {
+    for (const std::string& id : searches) {
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;
         if (algorithm.id == "ideals-dp")
@@ -34,7 +37,8 @@ double quick_incumbent_s(const Job& job, double seconds, std::stop_token stop) {
         } catch (const OptionError&) {
             continue;  // the problem is too large for this algorithm
         }
-        const SearchResult result = run_search(*optimizer, *evaluator, {1'000'000'000, seconds / 2}, stop);
+        const SearchResult result = run_search(
+            *optimizer, *evaluator, {1'000'000'000, seconds / static_cast<double>(searches.size())}, stop);
         if (!result.progress.best_placement) continue;
         seeds.push_back(*result.progress.best_placement);
         if (result.progress.best.fits) best_s = std::min(best_s, result.progress.best.value_s);

@@ -14,6 +14,7 @@
 #include "core/bounds/chain_windows.hpp"
 #include "core/bounds/max_load_bounds.hpp"
 #include "core/bounds/packing.hpp"
+#include "core/bounds/placement_proof.hpp"
 #include "core/bounds/serial_segments.hpp"
 #include "core/bounds/step_time_bounds.hpp"
 #include "core/bounds/streaming_bounds.hpp"
@@ -32,6 +33,8 @@ constexpr std::size_t kQuickArcs = 50'000'000;
 /// since one that ends early is worth little.
 constexpr std::size_t kQuickWindowSteps = 50'000'000;
 constexpr std::array<std::size_t, 2> kWindowSteps{500'000'000, 4'000'000'000};
+/// Problems that prove_by_placements is tried on.
+constexpr std::size_t kMostGroupsToPlace = 64;
 /// Steps of packed_load_s, which take about ten nanoseconds each.
 constexpr std::size_t kQuickPacking = 2'000'000, kPacking = 50'000'000;
 
@@ -194,12 +197,20 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const Problem& held = still ? *still : problem;
     const std::jthread windows([&] {
         const auto is_over = [&] { return tell.stop().stop_requested() || Clock::now() >= end; };
+        const bool in_order = starts_in_order(problem, options);
+        double known_s = 0;
         for (const std::size_t steps : kWindowSteps) {
             if (is_over()) return;
-            const double value_s =
-                chain_windows_s(held, options, starts_in_order(problem, options), steps, is_over);
-            tell({kWindows, value_s, kWindowsProof});
+            known_s = std::max(known_s, chain_windows_s(held, options, in_order, steps, is_over));
+            tell({kWindows, known_s, kWindowsProof});
         }
+        if (still || problem.groups > kMostGroupsToPlace || !std::isfinite(effort.incumbent_s)) return;
+        const auto shown = [&](double value_s) {
+            tell({"placements", value_s,
+                  "all placements below this were searched, group by group; those that are not simulated are "
+                  "excluded by the windows between the groups that are placed, or by the memory"});
+        };
+        prove_by_placements(problem, options, in_order, known_s, effort.incumbent_s, shown, is_over);
     });
     const std::optional<Problem> serial = with_serial_segments(held);
     const StepProgramme program(serial ? *serial : held, options);

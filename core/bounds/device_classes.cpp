@@ -22,11 +22,11 @@ bool are_alike(const Problem& problem, std::span<const double> time_s, DeviceId 
 
 }  // namespace
 
-DeviceClasses::DeviceClasses(const Problem& problem, std::span<const double> time_s) {
+DeviceClasses::DeviceClasses(const Problem& problem, std::span<const double> time_s, Devices devices) {
     std::vector<std::vector<DeviceId>> members;
     for (DeviceId device = 0; device < problem.devices; ++device) {
         const auto known = std::ranges::find_if(members, [&](const std::vector<DeviceId>& own) {
-            return are_alike(problem, time_s, own.front(), device);
+            return devices == Devices::together && are_alike(problem, time_s, own.front(), device);
         });
         class_of_.push_back(static_cast<std::size_t>(known - members.begin()));
         if (known == members.end()) {

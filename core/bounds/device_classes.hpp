@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,13 @@ namespace placewright {
 /// of their devices.
 class DeviceClasses {
 public:
+    enum class Devices : std::uint8_t {
+        together,  ///< alike ones in a class
+        apart,     ///< each in a class of its own, whose index is that of the device
+    };
     /// `time_s` [op * devices + device]: infinity where the op is not allowed.
-    DeviceClasses(const Problem& problem, std::span<const double> time_s);
+    DeviceClasses(const Problem& problem, std::span<const double> time_s,
+                  Devices devices = Devices::together);
 
     std::size_t count() const { return sizes_.size(); }
     std::size_t class_of(DeviceId device) const { return class_of_[device]; }

@@ -16,6 +16,7 @@ constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 WindowTime::WindowTime(const Problem& problem, const DeviceClasses& classes)
     : problem_(problem),
       classes_(classes),
+      kinds_of_(problem.groups, kAllKinds),
       index_of_(problem.ops, kNowhere),
       group_index_of_(problem.groups, kNowhere) {}
 
@@ -109,7 +110,8 @@ bool WindowTime::choose_places(const WindowEnds& ends) {
     for (std::size_t group = 0; group < groups_.size(); ++group) {
         const OpId op = problem_.grouping.members[groups_[group]].front();
         for (std::size_t place = 0; place < places_.size(); ++place) {
-            if (op_s(op, place) < kInfinity) allowed_[group] |= Places{1} << place;
+            if (op_s(op, place) < kInfinity && (kinds_of_[groups_[group]] >> places_[place].kind & 1U) != 0)
+                allowed_[group] |= Places{1} << place;
         }
     }
     const auto is_at = [&](std::optional<OpId> end, std::size_t place) {

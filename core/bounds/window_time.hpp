@@ -34,9 +34,14 @@ struct WindowEnds {
 class WindowTime {
 public:
     static constexpr std::size_t kMostClasses = 30;
+    using Kinds = std::uint32_t;  ///< a set of classes
+    static constexpr Kinds kAllKinds = ~Kinds{0};
 
     /// At most kMostClasses classes of devices. Both must outlive this.
     WindowTime(const Problem& problem, const DeviceClasses& classes);
+
+    /// Leaves a group only these classes from now on (kAllKinds: all that it may be on).
+    void allow(GroupId group, Kinds kinds) { kinds_of_[group] = kinds; }
 
     /// `window` must live until it is cleared.
     void set(const Window& window);
@@ -111,6 +116,7 @@ private:
     const Window* window_ = nullptr;
     std::size_t steps_ = 0;
 
+    std::vector<Kinds> kinds_of_;              ///< [group]
     std::vector<std::size_t> index_of_;        ///< [op]: in the window
     std::vector<std::size_t> group_index_of_;  ///< [group]
     std::vector<GroupId> groups_;

@@ -12,6 +12,7 @@
 #include "core/bounds/dependency_chain.hpp"
 #include "core/bounds/device_classes.hpp"
 #include "core/bounds/least_times.hpp"
+#include "core/bounds/placement_proof.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/bounds/window_time.hpp"
 #include "core/sim/simulator.hpp"
@@ -101,6 +102,9 @@ class TestChainWindows : public QObject {
 private Q_SLOTS:
     void branches_that_cannot_pay_for_their_transfers();
     void weight_gradients_wait_in_the_queue();
+    void alike_devices_stand_for_each_other();
+    void all_placements_are_searched_data();
+    void all_placements_are_searched();
     void traces_obey_data();
     void traces_obey();
     void traces_put_it_to_the_test();
@@ -143,6 +147,72 @@ void TestChainWindows::weight_gradients_wait_in_the_queue() {
     const double in_any_order_s = chain_windows_s(*problem, {}, false, kSteps);
     QVERIFY(in_any_order_s < in_order_s);
     QVERIFY(in_any_order_s >= critical_path_s(*problem) * (1 - 1e-9));
+}
+
+void TestChainWindows::alike_devices_stand_for_each_other() {
+    const auto devices_of = [](const Machine& machine) {
+        return first_interchangeable(*test::problem(test::chain(3), machine));
+    };
+    const Machine alike = test::uniform_machine(4);
+    QCOMPARE(devices_of(alike), (std::vector<DeviceId>{0, 0, 0, 0}));
+    // One faster link between the second and the third.
+    std::vector<Channel> channels(alike.channels().begin(), alike.channels().end());
+    const auto between = [&](DeviceId from, DeviceId to) {
+        const auto route = std::ranges::find_if(
+            alike.routes(), [&](const Route& one) { return one.from == from && one.to == to; });
+        return route->channels.front();
+    };
+    channels[between(1, 2)].bandwidth *= 2;
+    const Machine linked(alike.name(), {alike.devices().begin(), alike.devices().end()}, channels,
+                         {alike.routes().begin(), alike.routes().end()}, alike.crossing());
+    QCOMPARE(devices_of(linked), (std::vector<DeviceId>{0, 1, 2, 0}));
+    // Less memory on the last.
+    std::vector<Device> members(alike.devices().begin(), alike.devices().end());
+    members[3].memory_bytes /= 2;
+    const Machine smaller(alike.name(), members, {alike.channels().begin(), alike.channels().end()},
+                          {alike.routes().begin(), alike.routes().end()}, alike.crossing());
+    QCOMPARE(devices_of(smaller), (std::vector<DeviceId>{0, 0, 0, 3}));
+}
+
+void TestChainWindows::all_placements_are_searched_data() {
+    QTest::addColumn<quint64>("seed");
+    for (quint64 seed = 0; seed < 60; ++seed) QTest::addRow("%llu", seed) << seed;
+}
+
+void TestChainWindows::all_placements_are_searched() {
+    // Up to 4^6 placements, whose optimum is known.
+    QFETCH(quint64, seed);
+    Random random(seed);
+    const Graph graph = test::random_graph(seed, 3 + random.index(4), 3, Training::implicit);
+    const Machine machine =
+        random.chance(0.5) ? test::uniform_machine(2 + random.index(3)) : test::random_machine(seed);
+    const auto problem = test::problem(graph, machine);
+    Simulator simulator(problem, {});
+    Placement placement(problem->groups, 0);
+    double best_s = kInfinity, worst_s = 0;
+    while (true) {
+        const Outcome& outcome = simulator.run(placement);
+        if (outcome.fits) best_s = std::min(best_s, outcome.step_time_s);
+        worst_s = std::max(worst_s, outcome.step_time_s);
+        GroupId group = 0;
+        while (group < problem->groups && ++placement[group] == problem->devices) placement[group++] = 0;
+        if (group == problem->groups) break;
+    }
+    if (best_s == kInfinity) return;
+    for (const double incumbent_s : {best_s, 1.2 * best_s, worst_s + 1}) {
+        std::vector<double> told_s;
+        const PlacementProof proof = prove_by_placements(
+            *problem, {}, true, 0, incumbent_s, [&](double bound_s) { told_s.push_back(bound_s); },
+            [] { return false; });
+        QVERIFY(proof.finished);
+        QCOMPARE(proof.bound_s, best_s);
+        QVERIFY(std::ranges::is_sorted(told_s) && told_s.back() == best_s);
+        QCOMPARE(proof.placement.empty(), incumbent_s == best_s);
+        if (!proof.placement.empty()) QCOMPARE(simulator.run(proof.placement).step_time_s, best_s);
+    }
+    const PlacementProof stopped = prove_by_placements(
+        *problem, {}, true, 0, best_s, [](double) {}, [] { return true; });
+    QVERIFY(!stopped.finished && stopped.bound_s <= best_s);
 }
 
 void TestChainWindows::traces_obey_data() {
