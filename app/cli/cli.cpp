@@ -52,8 +52,7 @@ public:
             status_ = optimize_placement(optimize_);
         });
         add("compare", "Compare algorithms with equal evaluations", compare_, compare_algorithms);
-        add("sweep", "Run a whole table of searches from one file, resumable, on many processes", sweep_,
-            run_sweep);
+        add("sweep", "Run a table of searches from one file; goes on where it ended", sweep_, run_sweep);
         add("codesign", "Find machines on the Pareto front of price and step time", codesign_,
             codesign_machine);
         add("experiment", "Repeat an experiment of a paper; writes tables and CSV", experiment_,

@@ -22,6 +22,7 @@
 #include "app/cli/search_arguments.hpp"
 #include "app/cli/sweep_file.hpp"
 #include "core/base/exit_status.hpp"
+#include "core/base/fingerprint.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/problem_fingerprint.hpp"
@@ -72,11 +73,19 @@ Path part_file(const Path& out, const Part& part) {
 std::vector<Path> part_files(const Path& out) {
     std::vector<Path> files;
     const std::string begin = out.stem().string() + ".part-", end = out.extension().string();
+    const auto is_number = [](const std::string& text) {
+        return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    };
     std::error_code error;
     const Path folder = out.has_parent_path() ? out.parent_path() : Path(".");
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with(begin) && name.ends_with(end)) files.push_back(entry.path());
+        if (!name.starts_with(begin) || !name.ends_with(end) || name.size() <= begin.size() + end.size())
+            continue;
+        const std::string part = name.substr(begin.size(), name.size() - begin.size() - end.size());
+        const auto of = part.find("-of-");
+        if (of != std::string::npos && is_number(part.substr(0, of)) && is_number(part.substr(of + 4)))
+            files.push_back(entry.path());
     }
     std::ranges::sort(files);
     return files;
@@ -170,18 +179,13 @@ public:
         for (const SweepCase& one : cases_) {
             ++number;
             if (stop_.stop_requested()) break;
-            const std::vector<SearchKey> missing = missing_of(one);
+            const std::set<SearchKey> missing = missing_of(one);
             if (missing.empty()) continue;
             try {
                 run_case(one, missing,
                          "case " + std::to_string(number) + " of " + std::to_string(cases_.size()) + ": ");
-            } catch (const InputError& error) {
-                failures_.push_back(one.title() + ": " + error.what());
-            } catch (const UsageError& error) {
-                failures_.push_back(one.title() + ": " + error.what());
-            } catch (const GraphError& error) {
-                failures_.push_back(one.title() + ": " + error.what());
-            } catch (const PlacementError& error) {
+            } catch (const std::exception& error) {
+                // Other cases may go on.
                 failures_.push_back(one.title() + ": " + error.what());
             }
             save();
@@ -216,12 +220,14 @@ public:
 
 private:
     /// Applies the settings of the case to its contestants.
-    void check_options(SweepCase& one) const {
+    void check_options(SweepCase& one) {
         try {
             apply_settings(one.contestants, one.options->settings);
             SweepJob job;
             job.parse(one);
-            if (find_objective(job.arguments.objective) != objective(one))
+            const Objective* objective = find_objective(job.arguments.objective);
+            if (objective_ == nullptr) objective_ = objective;
+            if (objective_ != objective)
                 throw UsageError("objective=" + job.arguments.objective +
                                  " differs from that of the first options; a table has one objective");
         } catch (const UsageError& error) {
@@ -229,26 +235,21 @@ private:
         }
     }
 
-    /// That of the first options.
-    const Objective* objective(const SweepCase& like) const {
-        SweepJob job;
-        SweepCase first = like;
-        first.options = &sweep_.options.front();
-        job.parse(first);
-        return find_objective(job.arguments.objective);
-    }
-
     bool is_mine(std::size_t index) const { return index % part_.count == part_.index; }
 
-    /// Calls `use(case, key, index)` for all searches in their order.
+    /// Calls `use(key, index)` for the searches of a case; the index is that among all searches.
+    template <class Use>
+    void for_each_search(const SweepCase& one, const Use& use) const {
+        const auto number = static_cast<std::size_t>(&one - cases_.data());
+        std::size_t index = number * sweep_.algorithms.size() * sweep_.seeds.size();
+        for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
+            for (const std::uint64_t seed : sweep_.seeds) use(one.key(*algorithm, seed), index++);
+        }
+    }
+    /// For all searches in their order.
     template <class Use>
     void for_each_search(const Use& use) const {
-        std::size_t index = 0;
-        for (const SweepCase& one : cases_) {
-            for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
-                for (const std::uint64_t seed : sweep_.seeds) use(one, one.key(*algorithm, seed), index++);
-            }
-        }
+        for (const SweepCase& one : cases_) for_each_search(one, use);
     }
 
     void add_known(const Path& file) {
@@ -267,9 +268,9 @@ private:
     bool is_wanted(const SearchKey& key) const { return wanted_.contains(key); }
 
     void read_known() {
-        for_each_search([&](const SweepCase&, const SearchKey& key, std::size_t) { wanted_.insert(key); });
-        objective_ = objective(cases_.front());
+        for_each_search([&](const SearchKey& key, std::size_t) { wanted_.insert(key); });
         const Objective* const asked = objective_;
+        const TableLock lock(out_);
         std::vector<Path> files = part_files(out_);
         if (std::error_code error; std::filesystem::exists(out_, error)) files.insert(files.begin(), out_);
         for (const Path& file : files) {
@@ -286,15 +287,15 @@ private:
         }
     }
 
-    std::vector<SearchKey> missing_of(const SweepCase& one) const {
-        std::vector<SearchKey> missing;
-        for_each_search([&](const SweepCase& of, const SearchKey& key, std::size_t index) {
-            if (&of == &one && is_mine(index) && !known_.contains(key)) missing.push_back(key);
+    std::set<SearchKey> missing_of(const SweepCase& one) const {
+        std::set<SearchKey> missing;
+        for_each_search(one, [&](const SearchKey& key, std::size_t index) {
+            if (is_mine(index) && !known_.contains(key)) missing.insert(key);
         });
         return missing;
     }
 
-    void run_case(const SweepCase& one, const std::vector<SearchKey>& missing, const std::string& place) {
+    void run_case(const SweepCase& one, const std::set<SearchKey>& missing, const std::string& place) {
         SweepJob parsed;
         parsed.parse(one);
         const Job job = parsed.arguments.load();
@@ -305,8 +306,7 @@ private:
                             one.contestants, sweep_.seeds,   sweep_.evaluations, arguments_.threads};
         task.objective = job.objective;
         task.is_wanted = [&](std::size_t contestant, std::uint64_t seed) {
-            return std::ranges::find(missing, one.key(*one.contestants[contestant].algorithm, seed)) !=
-                   missing.end();
+            return missing.contains(one.key(*one.contestants[contestant].algorithm, seed));
         };
         const ProgressLine line(place);
         const ComparisonCallback show = line.callback();
@@ -314,8 +314,7 @@ private:
             if (show) show(progress);
             if (progress.just_ended == nullptr) return;
             add(one, job, problem, bound, *progress.just_ended);
-            constexpr auto kBetween = std::chrono::seconds(2);
-            if (Clock::now() >= saved_ + kBetween) save();
+            if (Clock::now() >= next_save_) save();
         };
         try {
             compare(task, stop_, keep);
@@ -354,18 +353,37 @@ private:
         if (job.single_device_fits) search.one_device_s = job.single_device_s;
         if (std::isfinite(bound.value_s)) search.lower_bound_s = bound.value_s;
         if (end.curve) search.curve = *end.curve;
-        if (!arguments_.placements.empty()) write_best(one, job, bound, run);
         own_.insert(search.key);
         ++ran_;
         known_.insert_or_assign(search.key, std::move(search));
+        if (arguments_.placements.empty()) return;
+        try {
+            write_best(one, job, bound, run);
+        } catch (const InputError& error) {
+            failures_.emplace_back(error.what());
+        }
     }
 
     void write_best(const SweepCase& one, const Job& job, const Bound& bound, const ComparedRun& run) const {
         const Contestant& who = one.contestants[run.contestant];
-        std::string name =
+        const std::string title =
             one.title() + ", " + std::string(who.algorithm->id) + ", seed " + std::to_string(run.seed);
-        for (char& c : name) {
-            if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '_';
+        std::string name;
+        for (const char c : title) {
+            if (c == '/') {
+                name += "%2F";
+            } else if (c == '%') {
+                name += "%25";
+            } else {
+                name += c;
+            }
+        }
+        // File systems allow 255 bytes.
+        constexpr std::size_t kLongest = 200;
+        if (name.size() > kLongest) {
+            Fingerprint whole;
+            whole.add(name);
+            name = name.substr(0, kLongest) + ' ' + whole.digits();
         }
         PlacementFile about;
         const Placement& placement = *run.progress.best_placement;
@@ -377,13 +395,16 @@ private:
 
     /// Writes what this process has found, and knows of the whole sweep if it is alone.
     void save() {
+        const auto begin = Clock::now();
         SearchTable table{objective_, {}};
         for (const auto& [key, search] : ordered()) {
             if (part_.is_all() || own_.contains(key)) table.searches.push_back(*search);
         }
         if (!table.searches.empty())
             write_file(part_.is_all() ? out_ : part_file(out_, part_), search_csv(table));
-        saved_ = Clock::now();
+        // A long table takes its time: at most a twentieth of it all goes on writing.
+        constexpr auto kBetween = std::chrono::seconds(2);
+        next_save_ = Clock::now() + std::max<Clock::duration>(kBetween, 20 * (Clock::now() - begin));
     }
 
     /// Writes the whole table of all parts. The last process to end has all of it.
@@ -407,7 +428,7 @@ private:
     /// All that is known: first the searches of the sweep in their order, then others.
     std::vector<std::pair<SearchKey, const TabledSearch*>> ordered() const {
         std::vector<std::pair<SearchKey, const TabledSearch*>> all;
-        for_each_search([&](const SweepCase&, const SearchKey& key, std::size_t) {
+        for_each_search([&](const SearchKey& key, std::size_t) {
             if (const auto search = known_.find(key); search != known_.end())
                 all.emplace_back(key, &search->second);
         });
@@ -461,7 +482,7 @@ private:
     Known known_;              ///< of this process, earlier runs and other parts
     std::set<SearchKey> own_;  ///< what this process writes to the table of its part
     std::size_t ran_ = 0;
-    Clock::time_point saved_{};
+    Clock::time_point next_save_{};
     std::vector<std::string> failures_;
 };
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <thread>
 
@@ -29,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Work on flows in quick_bounds, in arcs.
 constexpr std::size_t kQuickArcs = 50'000'000;
-/// Steps of chain_windows_s, which take about ten nanoseconds each. A proof with fewer of them comes first,
+/// Steps of chain_windows, which take about ten nanoseconds each. A proof with fewer of them comes first,
 /// since one that ends early is worth little.
 constexpr std::size_t kQuickWindowSteps = 50'000'000;
 constexpr std::array<std::size_t, 2> kWindowSteps{500'000'000, 4'000'000'000};
@@ -116,6 +117,13 @@ public:
         found_(std::move(bound));
     }
 
+    /// Ends the proofs: what was told last is the optimum.
+    void end() {
+        const std::scoped_lock lock(one_at_a_time_);
+        is_optimal_ = true;
+        stop_.request_stop();
+    }
+
     bool is_optimal() {
         const std::scoped_lock lock(one_at_a_time_);
         return is_optimal_;
@@ -195,14 +203,16 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     Telling tell(effort, found);
     const std::optional<Problem> still = without_streams(problem);
     const Problem& held = still ? *still : problem;
-    const std::jthread windows([&] {
-        const auto is_over = [&] { return tell.stop().stop_requested() || Clock::now() >= end; };
+    const auto is_over = [&] { return tell.stop().stop_requested() || Clock::now() >= end; };
+    const auto prove = [&] {
         const bool in_order = starts_in_order(problem, options);
         double known_s = 0;
         for (const std::size_t steps : kWindowSteps) {
             if (is_over()) return;
-            known_s = std::max(known_s, chain_windows_s(held, options, in_order, steps, is_over));
+            const ChainBound windows = chain_windows(held, options, in_order, steps, is_over);
+            known_s = std::max(known_s, windows.seconds);
             tell({kWindows, known_s, kWindowsProof});
+            if (windows.has_all) break;
         }
         if (still || problem.groups > kMostGroupsToPlace || !std::isfinite(effort.incumbent_s)) return;
         const auto shown = [&](double value_s) {
@@ -210,7 +220,17 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
                   "all placements below this were searched, group by group; those that are not simulated are "
                   "excluded by the windows between the groups that are placed, or by the memory"});
         };
-        prove_by_placements(problem, options, in_order, known_s, effort.incumbent_s, shown, is_over);
+        // A better placement than the incumbent may have been found: then the bound is below that.
+        if (prove_by_placements(problem, options, in_order, known_s, effort.incumbent_s, shown, is_over)
+                .finished)
+            tell.end();
+    };
+    const std::jthread prover([&] {
+        try {
+            prove();
+        } catch (const std::bad_alloc&) {
+            // The problem is too large for these proofs; what was told holds.
+        }
     });
     const std::optional<Problem> serial = with_serial_segments(held);
     const StepProgramme program(serial ? *serial : held, options);
@@ -272,7 +292,8 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objecti
                                     "another device"
                                   : "some op fits on no device"});
         bounds.push_back(
-            {"windows", chain_windows_s(held, options, starts_in_order(problem, options), kQuickWindowSteps),
+            {"windows",
+             chain_windows(held, options, starts_in_order(problem, options), kQuickWindowSteps).seconds,
              kWindowsProof});
         if (const auto copies_s = least_streaming_s(problem))
             bounds.push_back({"streaming", *copies_s,

@@ -2,6 +2,7 @@
 #include "core/bounds/chain_windows.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/base/infinity.hpp"
@@ -16,37 +17,54 @@ namespace {
 
 class ChainWindows {
 public:
-    ChainWindows(const Problem& problem, const std::vector<double>& times_s, bool is_fifo)
-        : classes_(problem, times_s),
+    ChainWindows(const Problem& problem, const DeviceClasses& classes, const std::vector<double>& times_s,
+                 bool is_fifo)
+        : classes_(classes),
           chain_(problem, fastest_of(problem, times_s), is_fifo),
           list_(problem, chain_),
           window_time_(problem, classes_) {}
 
-    double seconds(std::size_t most_steps, const std::function<bool()>& is_over) {
-        if (classes_.count() > WindowTime::kMostClasses) return 0;
+    ChainBound bound(std::size_t most_steps, const std::function<bool()>& is_over) {
         end_s_.assign(chain_.ops.size() * classes_.count(), kInfinity);
         for (std::size_t kind = 0; kind < classes_.count(); ++kind) end_s(chain_.source(), kind) = 0;
         const double share = static_cast<double>(most_steps) / static_cast<double>(chain_.sink());
         std::size_t looked_at = 0;
+        bool has_all = true;
         for (std::size_t last = 1; last < chain_.ops.size(); ++last) {
             const auto allowed_steps = static_cast<std::size_t>(share * static_cast<double>(last));
             std::size_t ops_of_last = 0;
             const auto goes_on = [&](std::size_t ops) {
                 ops_of_last = ops;
-                return looked_at + ops + window_time_.steps() <= allowed_steps && !(is_over && is_over());
+                const bool has_time =
+                    looked_at + ops + window_time_.steps() <= allowed_steps && !(is_over && is_over());
+                has_all = has_all && has_time;
+                return has_time;
             };
             list_.for_each_to(last, goes_on, [&](std::size_t first, const Window& window) {
-                add_window(first, last, window);
+                if (first + 1 == last && !goes_on(0)) {
+                    step_to(last, window.last);
+                } else {
+                    add_window(first, last, window);
+                }
             });
             looked_at += ops_of_last;
         }
-        return end_s(chain_.sink(), 0);
+        return {end_s(chain_.sink(), 0), has_all};
     }
 
 private:
     /// Least time of the end of the op at a position if it is on a device of the class.
     double& end_s(std::size_t position, std::size_t kind) {
         return end_s_[position * classes_.count() + kind];
+    }
+
+    /// What is known of a position at once: its op comes after the one before.
+    void step_to(std::size_t last, std::optional<OpId> op) {
+        double begin_s = kInfinity;
+        for (std::size_t kind = 0; kind < classes_.count(); ++kind)
+            begin_s = std::min(begin_s, end_s(last - 1, kind));
+        for (std::size_t kind = 0; kind < (op ? classes_.count() : 1); ++kind)
+            end_s(last, kind) = begin_s + (op ? classes_.time_s(*op, kind) : 0);
     }
 
     void add_window(std::size_t first, std::size_t last, const Window& window) {
@@ -78,7 +96,7 @@ private:
         return least_s;
     }
 
-    DeviceClasses classes_;
+    const DeviceClasses& classes_;
     DependencyChain chain_;
     WindowList list_;
     WindowTime window_time_;
@@ -87,10 +105,14 @@ private:
 
 }  // namespace
 
-double chain_windows_s(const Problem& problem, const SimulationOptions& options, bool is_fifo,
-                       std::size_t most_steps, const std::function<bool()>& is_over) {
+ChainBound chain_windows(const Problem& problem, const SimulationOptions& options, bool is_fifo,
+                         std::size_t most_steps, const std::function<bool()>& is_over) {
     const std::vector<double> times_s = least_times_s(problem, options.batches);
-    return ChainWindows(problem, times_s, is_fifo).seconds(most_steps, is_over) * rounds_a_batch(options);
+    const DeviceClasses classes(problem, times_s);
+    if (!classes.is_usable(problem)) return {0, true};
+    ChainBound bound = ChainWindows(problem, classes, times_s, is_fifo).bound(most_steps, is_over);
+    bound.seconds *= rounds_a_batch(options);
+    return bound;
 }
 
 bool starts_in_order(const Problem& problem, const SimulationOptions& options) {

@@ -16,8 +16,8 @@ namespace placewright {
 struct DependencyChain {
     static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-    /// `seconds` [op]: the lengths from which the longest path is computed. `is_fifo`: each device runs one
-    /// op at a time, in the order in which they were ready.
+    /// `seconds` [op]: the lengths from which the longest path is computed. `is_fifo`: each device starts ops
+    /// in the order in which they were ready.
     DependencyChain(const Problem& problem, std::span<const double> seconds, bool is_fifo);
 
     std::size_t source() const { return 0; }

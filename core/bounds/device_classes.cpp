@@ -2,6 +2,8 @@
 #include "core/bounds/device_classes.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/base/infinity.hpp"
 #include "core/bounds/least_times.hpp"
@@ -40,23 +42,39 @@ DeviceClasses::DeviceClasses(const Problem& problem, std::span<const double> tim
         has_streams_.push_back(problem.machine->device(own.front()).streams > 1);
     }
 
+    if (!is_usable(problem)) return;
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const auto& own : members) {
             time_s_.push_back(time_s[std::size_t{op} * problem.devices + own.front()]);
             share_.push_back(part_of_device(problem, op, own.front(), DevicePart::share));
         }
     }
-    for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
-        for (const auto& senders : members) {
-            for (const auto& receivers : members) {
-                double least_s = kInfinity;
-                for (const DeviceId from : senders) {
-                    for (const DeviceId to : receivers) {
-                        if (from != to)
-                            least_s = std::min(least_s, least_transfer_s(problem, tensor, from, to));
+    fill_transfers(problem, members);
+}
+
+void DeviceClasses::fill_transfers(const Problem& problem,
+                                   const std::vector<std::vector<DeviceId>>& members) {
+    transfer_s_.assign(problem.tensors * count() * count(), kInfinity);
+    for (std::size_t from = 0; from < count(); ++from) {
+        for (std::size_t to = 0; to < count(); ++to) {
+            // Routes whose channels are as fast take the same time.
+            std::set<std::vector<std::pair<std::uint32_t, double>>> known;
+            for (const DeviceId sender : members[from]) {
+                for (const DeviceId receiver : members[to]) {
+                    if (sender == receiver) continue;
+                    std::vector<std::pair<std::uint32_t, double>> channels;
+                    const std::size_t route = std::size_t{sender} * problem.devices + receiver;
+                    for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i) {
+                        const ChannelId channel = problem.route_channel[i];
+                        channels.emplace_back(problem.channel_class[channel],
+                                              problem.channel_latency_s[channel]);
+                    }
+                    if (!known.insert(std::move(channels)).second) continue;
+                    for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
+                        double& least_s = transfer_s_[(tensor * count() + from) * count() + to];
+                        least_s = std::min(least_s, least_transfer_s(problem, tensor, sender, receiver));
                     }
                 }
-                transfer_s_.push_back(least_s);
             }
         }
     }

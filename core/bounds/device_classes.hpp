@@ -16,6 +16,8 @@ namespace placewright {
 /// of their devices.
 class DeviceClasses {
 public:
+    static constexpr std::size_t kMostClasses = 30;
+
     enum class Devices : std::uint8_t {
         together,  ///< alike ones in a class
         apart,     ///< each in a class of its own, whose index is that of the device
@@ -25,6 +27,11 @@ public:
                   Devices devices = Devices::together);
 
     std::size_t count() const { return sizes_.size(); }
+    /// Whether there are times: tables for many kinds of devices and many tensors would take too much memory.
+    bool is_usable(const Problem& problem) const {
+        constexpr std::size_t kMostEntries = 50'000'000;
+        return count() <= kMostClasses && (problem.tensors + problem.ops) * count() * count() <= kMostEntries;
+    }
     std::size_t class_of(DeviceId device) const { return class_of_[device]; }
     /// Number of devices in a class.
     std::size_t size(std::size_t which) const { return sizes_[which]; }
@@ -44,6 +51,8 @@ public:
     }
 
 private:
+    void fill_transfers(const Problem& problem, const std::vector<std::vector<DeviceId>>& members);
+
     std::vector<std::size_t> class_of_;  ///< [device]
     std::vector<std::size_t> sizes_;
     std::vector<bool> has_streams_;       ///< [class]: several

@@ -21,8 +21,14 @@ namespace {
 /// Windows with more ops hardly show more, for their time.
 constexpr std::size_t kMostOps = 60;
 constexpr std::size_t kMostWindowsToOp = 8;
+/// Of the devices of one placement.
+constexpr std::size_t kMostNames = 50'000;
+/// Ops times devices^2: a node takes time in proportion.
+constexpr std::size_t kMostPairs = 100'000;
 
-bool are_alike(const Problem& problem, DeviceId a, DeviceId b) {
+/// Whether the devices have the same description but for their names, and so the same times and shares of
+/// ops.
+bool are_described_alike(const Problem& problem, DeviceId a, DeviceId b) {
     Device one = problem.machine->device(a), other = problem.machine->device(b);
     one.name.clear();
     other.name.clear();
@@ -95,7 +101,7 @@ public:
     bool search_below(double limit_s) {
         limit_s_ = limit_s;
         found_.clear();
-        return place(0);
+        return !windows_.empty() && place(0) && all_simulated_;
     }
     /// The fastest placement below the limit; empty if there is none.
     const Placement& found() const { return found_; }
@@ -122,6 +128,7 @@ private:
                 });
         }
         for (std::size_t w = 0; w < windows_.size(); ++w) {
+            if (is_over_()) return windows_.clear();
             for (const OpId op : windows_[w].window.ops) {
                 auto& own = windows_of_[problem_.grouping.group_of[op]];
                 if (own.empty() || own.back() != w) own.push_back(w);
@@ -181,11 +188,11 @@ private:
             simulate();
             return true;
         }
-        if (is_over_()) return false;
         const GroupId group = order_[depth];
         const Measured before = measured(group);
         std::vector<Choice> choices;
         for (const DeviceId device : problem_.allowed_devices(group)) {
+            if (is_over_()) return false;
             if (is_repeated(device) || !put(group, device)) continue;
             for (const std::size_t w : windows_of_[group]) measure(windows_[w]);
             if (const double bound_s = least_s(); bound_s < limit_s_)
@@ -255,12 +262,41 @@ private:
         }
     }
 
+    /// Simulates the placement with all names that its devices can have.
     void simulate() {
         if (!broken_rule(problem_, placed_).empty()) return;
-        const Outcome& outcome = simulator_.run(placed_);
-        if (!outcome.fits || outcome.step_time_s >= limit_s_) return;
-        limit_s_ = outcome.step_time_s;
-        found_ = placed_;
+        std::vector<DeviceId> used;
+        for (DeviceId device = 0; device < problem_.devices; ++device) {
+            if (uses_[device] > 0) used.push_back(device);
+        }
+        std::size_t left = kMostNames;
+        std::vector<DeviceId> name(problem_.devices, kInvalidDevice);
+        std::vector<bool> taken(problem_.devices, false);
+        simulate_named(used, 0, name, taken, left);
+        all_simulated_ = all_simulated_ && left > 0;
+    }
+
+    void simulate_named(const std::vector<DeviceId>& used, std::size_t next, std::vector<DeviceId>& name,
+                        std::vector<bool>& taken, std::size_t& left) {
+        if (left == 0) return;
+        if (next == used.size()) {
+            --left;
+            Placement named = placed_;
+            for (DeviceId& device : named) device = name[device];
+            const Outcome& outcome = simulator_.run(named);
+            if (!outcome.fits || outcome.step_time_s >= limit_s_) return;
+            limit_s_ = outcome.step_time_s;
+            found_ = std::move(named);
+            return;
+        }
+        const DeviceId device = used[next];
+        for (DeviceId other = 0; other < problem_.devices; ++other) {
+            if (taken[other] || alike_[other] != alike_[device]) continue;
+            taken[other] = true;
+            name[device] = other;
+            simulate_named(used, next + 1, name, taken, left);
+            taken[other] = false;
+        }
     }
 
     const Problem& problem_;
@@ -281,6 +317,7 @@ private:
     std::vector<double> group_bytes_;
     std::vector<double> end_s_;  ///< [position * devices + device]
     double limit_s_ = kInfinity;
+    bool all_simulated_ = true;  ///< no placement had more names than kMostNames
 };
 
 }  // namespace
@@ -290,7 +327,7 @@ std::vector<DeviceId> first_interchangeable(const Problem& problem) {
     for (DeviceId device = 0; device < problem.devices; ++device) {
         DeviceId like = 0;
         // Exchanges that leave everything as it is can follow each other.
-        while (like < device && (first[like] != like || !are_alike(problem, like, device) ||
+        while (like < device && (first[like] != like || !are_described_alike(problem, like, device) ||
                                  !has_alike_links(problem, like, device)))
             ++like;
         first.push_back(like);
@@ -304,7 +341,9 @@ PlacementProof prove_by_placements(const Problem& problem, const SimulationOptio
                                    const std::function<bool()>& is_over) {
     PlacementProof proof;
     proof.bound_s = bound_s;
-    if (problem.devices > WindowTime::kMostClasses) return proof;
+    if (problem.devices > DeviceClasses::kMostClasses ||
+        std::size_t{problem.ops} * problem.devices * problem.devices > kMostPairs)
+        return proof;
     PlacementSearch search(problem, options, is_fifo, is_over);
     const double begin_s = std::max(bound_s, search.root_s());
     double best_s = incumbent_s;

@@ -25,7 +25,8 @@ struct PlacementProof {
 /// of the ops, and simulates those that are left. A branch ends where the groups that are placed show by
 /// windows (core/bounds/chain_windows.hpp) that no placement of the others is faster, or where what they
 /// hold does not fit the memory. Of devices that are alike in all (ops, memory, links), the first that is not
-/// used yet stands for the others.
+/// used yet stands for the others; a placement that is left is simulated with all their names, since events
+/// at the same time are handled in the order of the devices.
 ///
 /// Goes up to the incumbent in steps: first it searches for placements that are a little above `bound_s`,
 /// which is known. `told` is called with each bound that is shown. Ends when `is_over`. For problems of some
@@ -35,8 +36,8 @@ PlacementProof prove_by_placements(const Problem& problem, const SimulationOptio
                                    const std::function<void(double bound_s)>& told,
                                    const std::function<bool()>& is_over);
 
-/// [device]: the first device that it is alike with in all that a simulation knows, so that exchanging the
-/// two in a placement changes nothing but names.
+/// [device]: the first device that it is alike with in all that a simulation knows: to exchange the two in a
+/// placement changes nothing but names, and the order of events at the same time.
 std::vector<DeviceId> first_interchangeable(const Problem& problem);
 
 }  // namespace placewright

@@ -2,6 +2,7 @@
 #include "core/bounds/streaming_bounds.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -14,6 +15,22 @@ std::optional<Problem> without_streams(const Problem& problem) {
         for (OpId op = 0; op < problem.ops; ++op)
             still.op_time_s[std::size_t{op} * problem.devices + device] =
                 problem.time_s(op, problem.runs_on(device));
+    }
+    if (!problem.op_share.empty()) {
+        // What is placed on a CPU shares the device that runs it.
+        std::vector<Device> devices(problem.machine->devices().begin(), problem.machine->devices().end());
+        for (DeviceId device = 0; device < problem.devices; ++device) {
+            const DeviceId runner = problem.runs_on(device);
+            devices[device].streams = problem.machine->device(runner).streams;
+            for (OpId op = 0; op < problem.ops; ++op)
+                still.op_share[std::size_t{op} * problem.devices + device] =
+                    problem.op_share[std::size_t{op} * problem.devices + runner];
+        }
+        const Machine& machine = *problem.machine;
+        still.machine = std::make_shared<const Machine>(
+            machine.name(), std::move(devices),
+            std::vector<Channel>(machine.channels().begin(), machine.channels().end()),
+            std::vector<Route>(machine.routes().begin(), machine.routes().end()), machine.crossing());
     }
     std::ranges::fill(still.transfer_s, 0.0);
     std::ranges::fill(still.channel_latency_s, 0.0);

@@ -42,6 +42,7 @@ void WindowTime::clear() {
 }
 
 double WindowTime::least_s(const WindowEnds& ends, double floor_s) {
+    steps_ += classes_.count() + groups_.size();
     if (!choose_places(ends)) return kInfinity;
     const double last_s = window_->last ? op_s(*window_->last, last_place_) : 0;
     double direct_s = 0;

@@ -33,11 +33,10 @@ struct WindowEnds {
 /// room there.
 class WindowTime {
 public:
-    static constexpr std::size_t kMostClasses = 30;
     using Kinds = std::uint32_t;  ///< a set of classes
     static constexpr Kinds kAllKinds = ~Kinds{0};
 
-    /// At most kMostClasses classes of devices. Both must outlive this.
+    /// `classes` must be usable. Both must outlive this.
     WindowTime(const Problem& problem, const DeviceClasses& classes);
 
     /// Leaves a group only these classes from now on (kAllKinds: all that it may be on).

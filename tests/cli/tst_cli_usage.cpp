@@ -73,7 +73,8 @@ void TestCliUsage::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, "
+        "fly: there is no such command; there are simulate, optimize, compare, sweep, codesign, experiment, "
+        "bound, "
         "benchmark, profile, calibrate, "
         "export, report, convert, family, "
         "train, "

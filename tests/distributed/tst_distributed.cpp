@@ -187,9 +187,9 @@ void TestDistributed::wrongUsage_data() {
                                               "1x-v100",  "--algorithm", "no"}
                                << QByteArray("there is no such algorithm");
     QTest::newRow("option") << QStringList{"optimize", "--no"} << QByteArray("unknown option --no");
-    QTest::newRow("another command") << QStringList{"networks"}
-                                     << QByteArray(
-                                            "networks: under mpirun only optimize and train are supported");
+    QTest::newRow("another command")
+        << QStringList{"networks"}
+        << QByteArray("networks: under mpirun only optimize, train and sweep are supported");
 }
 
 void TestDistributed::wrongUsage() {

@@ -131,6 +131,31 @@ private Q_SLOTS:
                  std::optional<DeviceId>(1));
     }
 
+    void ops_on_the_cpu_share_the_streams_of_the_gpu() {
+        // Four ops of a quarter of the GPU, which run side by side in the time of one.
+        GraphBuilder builder("four", 1, Training::none);
+        for (int i = 0; i < 4; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "matmul";
+            op.flops = 1e9;
+            op.devices = {"gpu:0"};
+            op.outputs.emplace_back().bytes = 1;
+            builder.add(std::move(op));
+        }
+        const Machine machine =
+            changed(with_cpu(test::uniform_machine(2)), [](std::vector<Device>& all, std::vector<Channel>&) {
+                all[1].streams = 4;
+                all[1].launch_overhead_s = 3e-3;
+            });
+        const auto problem = test::problem(builder.build(), machine, streaming());
+        QCOMPARE(problem->streams_to, std::optional<DeviceId>(1));
+        const double step_s = Simulator(problem, {}).run(Placement{0, 0, 0, 0}).step_time_s;
+        QVERIFY2(std::abs(step_s - 4e-3) < 1e-5, qPrintable(QString::number(step_s)));
+        for (const Bound& bound : quick_bounds(*problem, objectives().front(), {}))
+            QVERIFY2(bound.value_s <= step_s * (1 + 1e-9), bound.name.c_str());
+    }
+
     void whatever_the_network_holds() {
         for (std::uint64_t seed = 0; seed < 150; ++seed) {
             Random random(seed);

@@ -31,6 +31,8 @@ bool CsvTable::next() {
     if (!std::getline(stream_, line)) return false;
     ++line_;
     if (line.ends_with('\r')) line.pop_back();
+    // The byte order mark that spreadsheets write.
+    if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
     fields_.assign(1, {});
     bool quoted = false;
     for (std::size_t i = 0; i < line.size(); ++i) {
