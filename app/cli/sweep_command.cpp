@@ -2,6 +2,7 @@
 #include "app/cli/sweep_command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -9,7 +10,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -121,9 +121,7 @@ struct SweepCase {
     SearchKey key(const AlgorithmInfo& algorithm, std::uint64_t seed) const {
         return {network->name, machine->name, options->label, std::string(algorithm.id), seed};
     }
-    std::string title() const {
-        return network->name + " on " + machine->name + (options->label.empty() ? "" : ", " + options->label);
-    }
+    std::string title() const { return key(*contestants.front().algorithm, 0).case_title(); }
 };
 
 /// The job of a case: its options are parsed as on the command line.
@@ -148,8 +146,6 @@ struct SweepJob {
     }
 };
 
-using Known = std::map<SearchKey, TabledSearch>;
-
 class SweepRun {
 public:
     SweepRun(const SweepArguments& arguments, std::stop_token stop)
@@ -169,6 +165,11 @@ public:
                 }
             }
         }
+        std::vector<std::string> inputs{arguments.file};
+        for (const SweepCase& one : cases_) {
+            for (const SweepInput* input : {one.network, one.machine}) inputs.push_back(input->file);
+        }
+        keep_apart(std::array{OutputFile{"--out", arguments.out}}, inputs);
         expect_writable(out_);
         if (!arguments.placements.empty()) make_folder(arguments.placements);
         read_known();
@@ -212,7 +213,8 @@ public:
         for (const std::string& failure : failures_) std::cerr << printable(failure, 8192) << '\n';
         if (cancelled) {
             std::cerr
-                << "placewright-cli: cancelled before all searches finished; the same command goes on\n";
+                << "placewright-cli: cancelled before all searches finished; run the same command again to "
+                   "go on\n";
             return kCancelled;
         }
         return failures_.empty() ? kDone : kBadInput;
@@ -254,6 +256,10 @@ private:
 
     void add_known(const Path& file) {
         const SearchTable table = read_search_table(file);
+        if (table.objective != objective_)
+            throw InputError(file.string(), "",
+                             "has another objective (" + std::string(table.objective->id) +
+                                 ") than the sweep; give another --out");
         for (const TabledSearch& search : table.searches) {
             if (search.budget != 0 && search.budget != sweep_.evaluations && is_wanted(search.key))
                 throw InputError(file.string(), "",
@@ -262,24 +268,16 @@ private:
                                      "; give another --out");
             known_.insert_or_assign(search.key, search);
         }
-        objective_ = table.objective;
     }
 
     bool is_wanted(const SearchKey& key) const { return wanted_.contains(key); }
 
     void read_known() {
         for_each_search([&](const SearchKey& key, std::size_t) { wanted_.insert(key); });
-        const Objective* const asked = objective_;
         const TableLock lock(out_);
         std::vector<Path> files = part_files(out_);
         if (std::error_code error; std::filesystem::exists(out_, error)) files.insert(files.begin(), out_);
-        for (const Path& file : files) {
-            add_known(file);
-            if (objective_ != asked)
-                throw InputError(file.string(), "",
-                                 "has another objective (" + std::string(objective_->id) +
-                                     ") than the sweep; give another --out");
-        }
+        for (const Path& file : files) add_known(file);
         if (part_.is_all()) return;
         const Path own = part_file(out_, part_);
         if (std::error_code error; std::filesystem::exists(own, error)) {
@@ -333,8 +331,8 @@ private:
                     continue;
                 throw InputError(
                     arguments_.out, one.title(),
-                    "its searches were of another network, machine or model of costs than the files "
-                    "give now; give another --out");
+                    "the table has searches of another version of this network, machine or cost model; "
+                    "give another --out");
             }
         }
     }
@@ -396,10 +394,10 @@ private:
     /// Writes what this process has found, and knows of the whole sweep if it is alone.
     void save() {
         const auto begin = Clock::now();
-        SearchTable table{objective_, {}};
-        for (const auto& [key, search] : ordered()) {
-            if (part_.is_all() || own_.contains(key)) table.searches.push_back(*search);
-        }
+        SearchTable table = known_table();
+        if (!part_.is_all())
+            std::erase_if(table.searches,
+                          [&](const TabledSearch& search) { return !own_.contains(search.key); });
         if (!table.searches.empty())
             write_file(part_.is_all() ? out_ : part_file(out_, part_), search_csv(table));
         // A long table takes its time: at most a twentieth of it all goes on writing.
@@ -418,24 +416,22 @@ private:
                 known_.try_emplace(std::move(key), std::move(search));
             }
         }
-        SearchTable table{objective_, {}};
-        for (const auto& [key, search] : ordered()) table.searches.push_back(*search);
-        write_file(out_, search_csv(table));
+        write_file(out_, search_csv(known_table()));
         if (count_finished() < sweep_.searches()) return;
         for (const Path& file : parts) std::filesystem::remove(file);
     }
 
     /// All that is known: first the searches of the sweep in their order, then others.
-    std::vector<std::pair<SearchKey, const TabledSearch*>> ordered() const {
-        std::vector<std::pair<SearchKey, const TabledSearch*>> all;
+    SearchTable known_table() const {
+        SearchTable table{objective_, {}};
         for_each_search([&](const SearchKey& key, std::size_t) {
             if (const auto search = known_.find(key); search != known_.end())
-                all.emplace_back(key, &search->second);
+                table.searches.push_back(search->second);
         });
         for (const auto& [key, search] : known_) {
-            if (!is_wanted(key)) all.emplace_back(key, &search);
+            if (!is_wanted(key)) table.searches.push_back(search);
         }
-        return all;
+        return table;
     }
 
     std::size_t count_finished() const {
@@ -444,11 +440,9 @@ private:
     }
 
     void print_cases() const {
-        SearchTable found{objective_, {}};
-        for (const auto& [key, search] : ordered()) found.searches.push_back(*search);
         std::vector<Row> rows{
             {"network", "machine", "best algorithm", "mean", "best", "above bound", "options"}};
-        for (const ComparedCase& one : compared_cases(found)) {
+        for (const ComparedCase& one : compared_cases(known_table())) {
             const std::vector<Standing> all = one.all_standings();
             if (all.empty()) continue;
             const Standing& best = *std::ranges::min_element(
@@ -479,8 +473,8 @@ private:
     std::vector<SweepCase> cases_;
     const Objective* objective_ = nullptr;
     std::set<SearchKey> wanted_;
-    Known known_;              ///< of this process, earlier runs and other parts
-    std::set<SearchKey> own_;  ///< what this process writes to the table of its part
+    std::map<SearchKey, TabledSearch> known_;  ///< of this process, earlier runs and other parts
+    std::set<SearchKey> own_;                  ///< what this process writes to the table of its part
     std::size_t ran_ = 0;
     Clock::time_point next_save_{};
     std::vector<std::string> failures_;
@@ -498,7 +492,7 @@ void SweepArguments::add_to(CLI::App& command) {
         ->type_name("TABLE");
     command.add_option("--part", part, "Run the K-th of N parts; the last to end collects the table")
         ->type_name("K/N");
-    command.add_option("--placements", placements, "Write the best placement of each search into it")
+    command.add_option("--placements", placements, "Folder for the best placement of each search")
         ->check(usage::path())
         ->type_name("FOLDER");
     usage::add_threads(command, threads, "Parallel searches, 0 for all cores; same results");

@@ -56,15 +56,6 @@ std::vector<bool> between(const Problem& problem, OpId first, OpId last) {
 
 }  // namespace
 
-std::vector<double> fastest_times_s(const Problem& problem) {
-    std::vector<double> seconds(problem.ops, kInfinity);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
-            seconds[op] = std::min(seconds[op], problem.time_s(op, device));
-    }
-    return seconds;
-}
-
 Backbone::Backbone(const Problem& problem, std::span<const double> seconds) : place(problem.ops, kNowhere) {
     const auto [first, last] = ends_of_longest_path(problem, seconds);
     const std::vector<bool> inside = between(problem, first, last);

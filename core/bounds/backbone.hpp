@@ -9,9 +9,6 @@
 
 namespace placewright {
 
-/// [op]: seconds on the fastest of the devices that the op may be placed on.
-std::vector<double> fastest_times_s(const Problem& problem);
-
 /// The ops that come before or after every other op between the ends of the longest path (behind its first
 /// op, before its last), in their order, and the segments of other ops between them.
 struct Backbone {

@@ -9,6 +9,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/bounds/backbone.hpp"
+#include "core/bounds/least_times.hpp"
 #include "core/bounds/min_cut.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/sim/host_memory.hpp"
@@ -21,7 +22,7 @@ public:
     explicit BackboneProgram(const Problem& problem)
         : problem_(problem),
           host_(problem),
-          fastest_s_(fastest_times_s(problem)),
+          fastest_s_(fastest_of(problem, least_times_s(problem, 1))),
           spine_(problem, fastest_s_) {
         const std::size_t length = spine_.backbone.size();
         group_bytes_.assign(problem.groups, 0);

@@ -60,10 +60,8 @@ Bound packing_bound(double value_s) {
 
 constexpr auto kWindows = "windows";
 constexpr auto kWindowsProof =
-    "what lies between two ops of the longest path must run between them: paths through it with the least "
-    "transfers, and room on the devices that this leaves to its ops; the sum over all that follow each "
-    "other, "
-    "on the best devices for the ends";
+    "ops that depend on one op of the longest path and that a later one depends on must run between the two; "
+    "the least time for them, with transfers and the room on each device, summed along the path";
 
 /// The bound if the groups do not fit even in fractions.
 Bound misfit_bound(const LoadModel& model) {
@@ -217,8 +215,8 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
         if (still || problem.groups > kMostGroupsToPlace || !std::isfinite(effort.incumbent_s)) return;
         const auto shown = [&](double value_s) {
             tell({"placements", value_s,
-                  "all placements below this were searched, group by group; those that are not simulated are "
-                  "excluded by the windows between the groups that are placed, or by the memory"});
+                  "no placement takes less: all were searched group by group, but for those that the groups "
+                  "placed so far show to be slower (by windows) or not to fit the memory"});
         };
         // A better placement than the incumbent may have been found: then the bound is below that.
         if (prove_by_placements(problem, options, in_order, known_s, effort.incumbent_s, shown, is_over)

@@ -30,8 +30,7 @@ struct ChainBound {
 ///
 /// Windows are tried from small to large as long as they take no more than about `most_steps`, which take
 /// some nanoseconds each, and until `is_over`. Without `is_over` the result is the same on every computer.
-/// Returns 0 seconds for more
-/// kinds of devices and tensors than DeviceClasses takes.
+/// Returns 0 seconds for more kinds of devices and tensors than DeviceClasses takes.
 ChainBound chain_windows(const Problem& problem, const SimulationOptions& options, bool is_fifo,
                          std::size_t most_steps, const std::function<bool()>& is_over = {});
 

@@ -94,20 +94,20 @@ public:
         std::iota(order_.begin(), order_.end(), GroupId{0});
         std::ranges::stable_sort(order_, {},
                                  [&](GroupId group) { return problem.grouping.members[group].front(); });
-        find_windows();
+        is_measured_ = find_windows();
     }
 
     /// Whether all placements below the limit were searched; false if it is over before.
     bool search_below(double limit_s) {
         limit_s_ = limit_s;
         found_.clear();
-        return !windows_.empty() && place(0) && all_simulated_;
+        return is_measured_ && place(0) && all_simulated_;
     }
     /// The fastest placement below the limit; empty if there is none.
     const Placement& found() const { return found_; }
     double found_s() const { return limit_s_; }
-    /// What the windows show without any group placed.
-    double root_s() { return least_s(); }
+    /// What the windows show without any group placed; 0 if it was over before they were measured.
+    double root_s() { return is_measured_ ? least_s() : 0; }
 
 private:
     struct Listed {
@@ -116,7 +116,8 @@ private:
         std::vector<double> seconds;  ///< [first device * devices + last device]
     };
 
-    void find_windows() {
+    /// False if it is over before all are measured.
+    bool find_windows() {
         const WindowList list(problem_, chain_);
         for (std::size_t last = 1; last < chain_.ops.size(); ++last) {
             std::size_t count = 0;
@@ -128,13 +129,14 @@ private:
                 });
         }
         for (std::size_t w = 0; w < windows_.size(); ++w) {
-            if (is_over_()) return windows_.clear();
+            if (is_over_()) return false;
             for (const OpId op : windows_[w].window.ops) {
                 auto& own = windows_of_[problem_.grouping.group_of[op]];
                 if (own.empty() || own.back() != w) own.push_back(w);
             }
             measure(windows_[w]);
         }
+        return true;
     }
 
     /// Finds the least time of a window for all devices of its ends that are still possible.
@@ -317,6 +319,7 @@ private:
     std::vector<double> group_bytes_;
     std::vector<double> end_s_;  ///< [position * devices + device]
     double limit_s_ = kInfinity;
+    bool is_measured_ = false;
     bool all_simulated_ = true;  ///< no placement had more names than kMostNames
 };
 

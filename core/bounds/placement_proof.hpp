@@ -15,7 +15,7 @@ namespace placewright {
 struct PlacementProof {
     /// No placement that fits the memory takes less (seconds per batch).
     double bound_s = 0;
-    /// The fastest placement that was found to be faster than the incumbent; empty if there is none.
+    /// The fastest placement that was found to be faster than the incumbent; empty if none was found.
     Placement placement;
     double step_time_s = kInfinity;  ///< of `placement`
     bool finished = false;           ///< bound_s is the optimum: that of `placement`, or the incumbent

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/bounds/backbone.hpp"
+#include "core/bounds/least_times.hpp"
 
 namespace placewright {
 namespace {
@@ -53,7 +54,7 @@ bool reads(const Problem& problem, OpId reader, OpId producer) {
 
 /// Pairs of a tensor and the op that is to read it, too; ascending by the op.
 std::vector<std::pair<TensorId, OpId>> missing_edges(const Problem& problem) {
-    const Backbone spine(problem, fastest_times_s(problem));
+    const Backbone spine(problem, fastest_of(problem, least_times_s(problem, 1)));
     const auto& group_of = problem.grouping.group_of;
     const Borders borders(problem);
     std::vector<std::pair<TensorId, OpId>> edges;

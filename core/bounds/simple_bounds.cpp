@@ -8,6 +8,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
+#include "core/bounds/least_times.hpp"
 #include "core/sim/host_work.hpp"
 #include "core/sim/memory_shortage.hpp"
 #include "core/sim/op_loads.hpp"
@@ -240,13 +241,7 @@ std::optional<std::string> memory_shortage(const Problem& problem) {
 }
 
 double critical_path_s(const Problem& problem, std::uint32_t batches) {
-    const auto fastest_s = [&](OpId op) {
-        double best = kInfinity;
-        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op])) {
-            best = std::min(best, op_seconds(problem, op, device, batches).least_s);
-        }
-        return best;
-    };
+    const std::vector<double> fastest_s = fastest_of(problem, least_times_s(problem, batches));
     std::vector<double> end(problem.ops, 0);
     double longest = 0;
     for (OpId op = 0; op < problem.ops; ++op) {
@@ -254,7 +249,7 @@ double critical_path_s(const Problem& problem, std::uint32_t batches) {
         for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
             start = std::max(start, end[problem.producer[problem.input[i]]]);
         }
-        end[op] = start + fastest_s(op);
+        end[op] = start + fastest_s[op];
         longest = std::max(longest, end[op]);
     }
     return longest;
@@ -277,8 +272,7 @@ std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions&
 
     // Of B batches each takes at least the critical path, and at most `in_flight` of them run at a time.
     const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
-    const std::uint32_t rounds = (options.batches + overlap - 1) / overlap;
-    const double path_s = critical_path_s(problem, options.batches) * rounds / options.batches;
+    const double path_s = critical_path_s(problem, options.batches) * rounds_a_batch(options);
 
     std::vector<Bound> bounds{
         {"critical-path", path_s,

@@ -21,12 +21,8 @@ public:
     SplitPath(const Problem& problem, const SimulationOptions& options)
         : problem_(problem),
           time_s_(least_times_s(problem, options.batches)),
-          transfer_s_(least_transfers_s(problem)) {
-        for (OpId op = 0; op < problem.ops; ++op) {
-            const auto own = std::span(time_s_).subspan(std::size_t{op} * problem.devices, problem.devices);
-            fastest_s_.push_back(std::ranges::min(own));
-        }
-    }
+          transfer_s_(least_transfers_s(problem)),
+          fastest_s_(fastest_of(problem, time_s_)) {}
 
     std::optional<double> seconds() {
         const Backbone spine(problem_, fastest_s_);

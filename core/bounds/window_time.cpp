@@ -241,7 +241,7 @@ double WindowTime::load_s(OpId op, std::size_t place, Load load) const {
 
 double WindowTime::least_load_s(Load load) {
     // Ops at a place run between the least start and the least tail of any of them.
-    std::vector<double> outside_s(places_.size(), 0);
+    outside_s_.assign(places_.size(), 0);
     for (std::size_t place = 0; place < places_.size(); ++place) {
         double least_start_s = kInfinity, least_tail_s = kInfinity;
         for (std::size_t i = 0; i < window_->ops.size(); ++i) {
@@ -249,7 +249,7 @@ double WindowTime::least_load_s(Load load) {
             least_start_s = std::min(least_start_s, time(i, place).start_s);
             least_tail_s = std::min(least_tail_s, time(i, place).tail_s);
         }
-        if (least_start_s < kInfinity) outside_s[place] = least_start_s + least_tail_s;
+        if (least_start_s < kInfinity) outside_s_[place] = least_start_s + least_tail_s;
     }
     group_s_.assign(groups_.size() * places_.size(), 0);
     for (std::size_t i = 0; i < window_->ops.size(); ++i) {
@@ -276,16 +276,16 @@ double WindowTime::least_load_s(Load load) {
     }
     // All sets that matter would be the unions of any of these.
     constexpr std::size_t kMostForPairs = 16;
-    double most_s = needed_s(all, outside_s);
+    double most_s = needed_s(all);
     for (std::size_t i = 0; i < work_.size(); ++i) {
-        most_s = std::max(most_s, needed_s(work_[i].places, outside_s));
+        most_s = std::max(most_s, needed_s(work_[i].places));
         for (std::size_t k = 0; k < i && work_.size() <= kMostForPairs; ++k)
-            most_s = std::max(most_s, needed_s(work_[i].places | work_[k].places, outside_s));
+            most_s = std::max(most_s, needed_s(work_[i].places | work_[k].places));
     }
     return most_s;
 }
 
-double WindowTime::needed_s(Places set, const std::vector<double>& outside_s) const {
+double WindowTime::needed_s(Places set) const {
     double work_s = 0, room = 0;
     for (const Work& work : work_) {
         if ((work.places & ~set) == 0) work_s += work.seconds;
@@ -293,7 +293,7 @@ double WindowTime::needed_s(Places set, const std::vector<double>& outside_s) co
     for (std::size_t place = 0; place < places_.size(); ++place) {
         if ((set >> place & 1U) == 0) continue;
         const double devices = places_[place].devices * places_[place].weight;
-        work_s += devices * outside_s[place];
+        work_s += devices * outside_s_[place];
         room += devices;
     }
     return room > 0 ? work_s / room : 0;

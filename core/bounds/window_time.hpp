@@ -95,9 +95,8 @@ private:
     double load_s(OpId op, std::size_t place, Load load) const;
     /// Least seconds that the ops need if they share the devices at the places that are left to them.
     double least_load_s(Load load);
-    /// Least seconds in which a set of places can do what is left to it. `outside_s` [place]: before the
-    /// first op that may be there starts, and after the last one ends.
-    double needed_s(Places set, const std::vector<double>& outside_s) const;
+    /// Least seconds in which a set of places can do what is left to it.
+    double needed_s(Places set) const;
 
     bool may_be(std::size_t group, std::size_t place) const { return (places_of_[group] >> place & 1U) != 0; }
     bool matters(std::size_t i, std::size_t place) const {
@@ -127,8 +126,10 @@ private:
     std::vector<Places> allowed_;         ///< [group]
     std::vector<Places> places_of_;       ///< [group]: where it can be in the time that is asked about
     std::vector<Time> times_;             ///< [op * places + place]
-    std::vector<double> group_s_;         ///< [group * places + place]
-    std::vector<Work> work_;              ///< of groups, by where they can be
+    /// [place]: seconds before the first op that may be there starts, and after the last one ends.
+    std::vector<double> outside_s_;
+    std::vector<double> group_s_;  ///< [group * places + place]
+    std::vector<Work> work_;       ///< of groups, by where they can be
 };
 
 }  // namespace placewright

@@ -69,6 +69,10 @@ std::optional<std::vector<CurvePoint>> curve_from(const std::string& text) {
 
 }  // namespace
 
+std::string SearchKey::case_title() const {
+    return network + " on " + machine + (options.empty() ? "" : ", " + options);
+}
+
 std::string search_csv(const SearchTable& table) {
     std::string text = line_of({"network", "machine", "options", "algorithm", "seed", "budget", "score_s",
                                 value_name(*table.objective), "fits", "evaluations", "simulations", "wall_s",
@@ -156,7 +160,7 @@ std::vector<ComparedCase> compared_cases(const SearchTable& table) {
             case_of.try_emplace({key.network, key.machine, key.options}, cases.size());
         if (is_new) {
             ComparedCase& one = cases.emplace_back();
-            one.title = key.network + " on " + key.machine + (key.options.empty() ? "" : ", " + key.options);
+            one.title = key.case_title();
             one.labels = known->first;
             one.contestants = contestants;
             one.objective = table.objective;

@@ -22,6 +22,9 @@ struct SearchKey {
     std::string algorithm;  ///< id
     std::uint64_t seed = 0;
 
+    /// "resnet50 on 4x-v100-pcie, batch=64"
+    std::string case_title() const;
+
     auto operator<=>(const SearchKey&) const = default;
 };
 

@@ -23,6 +23,7 @@ public:
           report_(report),
           interval_(interval),
           outcomes_(task.contestants.size() * task.seeds.size()),
+          shares_(outcomes_.size(), 0),
           forward_stop_(std::move(stop), [this] { stop_.request_stop(); }) {
         // Contestants take turns, so that after a stop all have had about the same number of runs.
         for (std::size_t seed = 0; seed < task.seeds.size(); ++seed) {
@@ -31,7 +32,6 @@ public:
                     turns_.push_back({contestant, seed});
             }
         }
-        shares_.assign(outcomes_.size(), 0);
     }
 
     std::vector<ComparedRun> run() {

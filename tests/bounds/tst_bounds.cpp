@@ -245,8 +245,6 @@ private Q_SLOTS:
     void gaps_are_rounded_up();
     void hold_for_every_placement_data();
     void hold_for_every_placement();
-    void hold_where_most_is_pinned_data();
-    void hold_where_most_is_pinned();
     void tighter_than_without_a_solver();
     void nothing_is_proven_in_no_time();
     void branch_and_bound_is_told_while_it_grows();
@@ -621,59 +619,6 @@ void TestBounds::hold_for_every_placement() {
     m_windows_better += bound(bounds, "windows") > simple_s * (1 + 1e-3);
     m_optimal += proven_s > best_s * (1 - 1e-4);
     m_exactly_optimal += proven_s == best_s;
-}
-
-void TestBounds::hold_where_most_is_pinned_data() {
-    QTest::addColumn<quint64>("seed");
-    for (quint64 seed = 0; seed < 6 * kCases; ++seed) QTest::addRow("%llu", seed) << seed;
-}
-
-void TestBounds::hold_where_most_is_pinned() {
-    // Larger networks, where a placement is known: that to which all or many of the ops are pinned.
-    QFETCH(quint64, seed);
-    Random random(seed + 40'000);
-    const std::size_t ops = 8 + random.index(60);
-    const Training training = random.chance(0.7) ? Training::implicit : Training::none;
-    Graph graph = seed % 3 == 0   ? test::modular_network(seed, ops)
-                  : seed % 3 == 1 ? test::random_network(seed, ops, 1 + random.index(4), training)
-                                  : test::random_graph(seed, ops, 1 + random.index(4), training);
-    std::uint64_t machine_seed = seed;
-    while (test::random_machine(machine_seed).devices().size() < 2) machine_seed += 10'000;
-    Machine machine =
-        random.chance(0.4) ? test::uniform_machine(2 + random.index(4)) : test::random_machine(machine_seed);
-    if (random.chance(0.3)) {
-        machine = test::with_features(
-            machine, seed,
-            {.streams = random.chance(0.3),
-             .copy_engines = random.chance(0.5),
-             .bus = random.chance(0.5),
-             .crossing = random.chance(0.5) ? Crossing::cut_through : Crossing::store_and_forward});
-    }
-    machine = with_devices(machine, [](Device& device) { device.memory_bytes = 1e15; });
-    const auto any = test::problem(graph, machine);
-    const Placement placement = test::random_placement(*any, random);
-    const double pinned = random.chance(0.3) ? 1 : random.uniform(0.3, 1);
-    std::vector<bool> is_pinned(any->groups);
-    for (GroupId group = 0; group < any->groups; ++group) is_pinned[group] = random.chance(pinned);
-    OpId next = 0;
-    graph = with_ops(graph, [&](Op& op) {
-        const GroupId group = any->grouping.group_of[next++];
-        if (is_pinned[group]) op.devices = {machine.device(placement[group]).name};
-    });
-    auto problem = test::problem(graph, machine);
-    QCOMPARE(problem->groups, any->groups);
-    if (random.chance(0.3)) problem = test::with_whole_seconds(*problem, random);
-    SimulationOptions options;
-    if (random.chance(0.3)) {
-        options = {.batches = static_cast<std::uint32_t>(1 + random.index(4)),
-                   .in_flight = static_cast<std::uint32_t>(1 + random.index(4)),
-                   .order = static_cast<Order>(random.index(4))};
-    }
-    const double step_s = Simulator(problem, options).run(placement).step_time_s;
-    for (const Bound& b : quick_bounds(*problem, objectives().front(), options)) {
-        QVERIFY2(b.value_s <= step_s * (1 + 1e-9),
-                 (b.name + " " + std::to_string(b.value_s) + " > " + std::to_string(step_s)).c_str());
-    }
 }
 
 void TestBounds::tighter_than_without_a_solver() {

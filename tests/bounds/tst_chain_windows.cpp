@@ -8,6 +8,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
+#include "core/bounds/bounds.hpp"
 #include "core/bounds/chain_windows.hpp"
 #include "core/bounds/dependency_chain.hpp"
 #include "core/bounds/device_classes.hpp"
@@ -23,6 +24,18 @@ namespace {
 
 constexpr double kSecond = 1e12;  // FLOPs that take one second on test::uniform_machine
 constexpr std::size_t kSteps = 10'000'000;
+
+/// A machine with features of real ones, each with its chance.
+Machine featured(const Machine& machine, Random& random, double streams, double copy_engines, double bus) {
+    const bool has_streams = random.chance(streams), has_copy_engines = random.chance(copy_engines),
+               has_bus = random.chance(bus), cuts_through = random.chance(0.5);
+    return test::with_features(
+        machine, random.bits(),
+        {.streams = has_streams,
+         .copy_engines = has_copy_engines,
+         .bus = has_bus,
+         .crossing = cuts_through ? Crossing::cut_through : Crossing::store_and_forward});
+}
 
 /// A problem and a placement of it that was simulated.
 struct Step {
@@ -46,12 +59,7 @@ Step random_step(std::uint64_t seed) {
     while (test::random_machine(machine_seed).devices().size() < 2) machine_seed += 10'000;
     Machine machine =
         random.chance(0.5) ? test::uniform_machine(2 + random.index(4)) : test::random_machine(machine_seed);
-    machine = test::with_features(
-        machine, seed,
-        {.streams = random.chance(0.3),
-         .copy_engines = random.chance(0.2),
-         .bus = random.chance(0.2),
-         .crossing = random.chance(0.5) ? Crossing::cut_through : Crossing::store_and_forward});
+    machine = featured(machine, random, 0.3, 0.2, 0.2);
     auto problem = test::problem(graph, machine);
     // Few changes of devices, or many.
     Placement placement = test::random_placement(*problem, random);
@@ -97,7 +105,8 @@ struct Parts {
 class TestChainWindows : public QObject {
     Q_OBJECT
 
-    std::size_t m_queued = 0, m_queued_at_once = 0, m_windows = 0, m_tight = 0;
+    std::size_t m_queued = 0, m_queued_at_once = 0, m_windows = 0, m_tight = 0, m_pinned = 0,
+                m_pinned_tight = 0;
 
 private Q_SLOTS:
     void branches_that_cannot_pay_for_their_transfers();
@@ -109,6 +118,9 @@ private Q_SLOTS:
     void traces_obey_data();
     void traces_obey();
     void traces_put_it_to_the_test();
+    void bounds_hold_where_ops_are_pinned_data();
+    void bounds_hold_where_ops_are_pinned();
+    void pins_put_it_to_the_test();
 };
 
 void TestChainWindows::branches_that_cannot_pay_for_their_transfers() {
@@ -230,12 +242,7 @@ void TestChainWindows::all_placements_are_searched() {
     const Graph graph = test::random_graph(seed, 3 + random.index(4), 3, Training::implicit);
     Machine machine =
         random.chance(0.7) ? test::uniform_machine(2 + random.index(3)) : test::random_machine(seed);
-    machine = test::with_features(
-        machine, seed,
-        {.streams = random.chance(0.2),
-         .copy_engines = random.chance(0.3),
-         .bus = random.chance(0.6),
-         .crossing = random.chance(0.5) ? Crossing::cut_through : Crossing::store_and_forward});
+    machine = featured(machine, random, 0.2, 0.3, 0.6);
     auto problem = test::problem(graph, machine);
     // Events at the same time are handled in the order of the devices: names matter.
     if (random.chance(0.7)) problem = test::with_whole_seconds(*problem, random);
@@ -338,6 +345,44 @@ void TestChainWindows::traces_put_it_to_the_test() {
     if (m_windows < 10'000) QSKIP("counts what the test before has found");
     QVERIFY(m_queued_at_once > 100);
     QVERIFY(m_tight > 1000);
+}
+
+void TestChainWindows::bounds_hold_where_ops_are_pinned_data() {
+    QTest::addColumn<quint64>("seed");
+    for (quint64 seed = 1000; seed < 1900; ++seed) QTest::addRow("%llu", seed) << seed;
+}
+
+void TestChainWindows::bounds_hold_where_ops_are_pinned() {
+    // All quick bounds, with batches in flight and other orders, too.
+    QFETCH(quint64, seed);
+    const Step step = random_step(seed);
+    Random random(seed);
+    SimulationOptions options;
+    if (random.chance(0.4)) {
+        options = {.batches = static_cast<std::uint32_t>(1 + random.index(4)),
+                   .in_flight = static_cast<std::uint32_t>(1 + random.index(4)),
+                   .order = static_cast<Order>(random.index(4))};
+    }
+    Simulator simulator(step.problem, options);
+    const Outcome& outcome = simulator.run(step.placement);
+    if (!outcome.fits) return;
+    ++m_pinned;
+    double tightest_s = 0;
+    for (const Bound& bound : quick_bounds(*step.problem, objectives().front(), options)) {
+        QVERIFY2(
+            bound.value_s <= outcome.step_time_s * (1 + 1e-9),
+            qPrintable(
+                QString("%1: %2 > %3").arg(bound.name.c_str()).arg(bound.value_s).arg(outcome.step_time_s)));
+        tightest_s = std::max(tightest_s, bound.value_s);
+    }
+    m_pinned_tight += tightest_s > outcome.step_time_s * (1 - 1e-6);
+}
+
+void TestChainWindows::pins_put_it_to_the_test() {
+    qInfo("of %zu placements that fit, %zu took no longer than the tightest bound", m_pinned, m_pinned_tight);
+    if (m_pinned == 0) QSKIP("counts what the test before has found");
+    QVERIFY(m_pinned > 500);
+    QVERIFY(m_pinned_tight > 50);
 }
 
 }  // namespace placewright

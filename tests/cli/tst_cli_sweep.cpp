@@ -48,6 +48,7 @@ private Q_SLOTS:
     void interruptedSearchesAreRunAgain();
     void placementsAreWritten();
     void oneCaseThatFailsLeavesTheOthers();
+    void whatIsReadIsNotWritten();
     void mistakesAreNamed_data();
     void mistakesAreNamed();
 };
@@ -193,6 +194,17 @@ void TestCliSweep::oneCaseThatFailsLeavesTheOthers() {
     QCOMPARE(result.status, 3);
     QVERIFY2(result.err.contains("nowhere.onnx on pair.json: "), result.err);
     QVERIFY2(result.out.contains("2 searches run; 2 of 4 are in "), result.out);
+}
+
+void TestCliSweep::whatIsReadIsNotWritten() {
+    const QString file = sweep("kept.json");
+    for (const QString& input : {file, path("diamond.json"), path("pair.json")}) {
+        const QByteArray before = content_of(input);
+        const Result result = run({"sweep", file, "--out", input});
+        QCOMPARE(result.status, 2);
+        QVERIFY2(result.err.contains("is an input too and would be overwritten"), result.err);
+        QCOMPARE(content_of(input), before);
+    }
 }
 
 void TestCliSweep::mistakesAreNamed_data() {

@@ -135,12 +135,8 @@ private Q_SLOTS:
         // Four ops of a quarter of the GPU, which run side by side in the time of one.
         GraphBuilder builder("four", 1, Training::none);
         for (int i = 0; i < 4; ++i) {
-            Op op;
-            op.name = "op" + std::to_string(i);
-            op.kind = "matmul";
-            op.flops = 1e9;
+            Op op = test::op_of("op" + std::to_string(i), 1e-3, {0});
             op.devices = {"gpu:0"};
-            op.outputs.emplace_back().bytes = 1;
             builder.add(std::move(op));
         }
         const Machine machine =
