@@ -125,6 +125,11 @@ void MainWindow::openPath(const QString& path) {
     if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, m_bars->budget());
     if (is_workspace(path.toStdString())) return m_document->openWorkspace(path);
     if (is_search_table(path.toStdString())) {
+        if (m_compare != nullptr && m_compare->isRunning())
+            return showError(
+                tr("%1 has searches, which are shown in the window that compares algorithms: open it "
+                   "when the comparison there has ended.")
+                    .arg(path));
         openCompare();
         return m_compare->openTable(path);
     }

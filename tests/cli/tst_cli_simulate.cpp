@@ -794,7 +794,7 @@ void TestCliSimulate::bounds() {
     QCOMPARE(text.status, 0);
     QCOMPARE(text.err, QByteArray());
     QVERIFY2(text.out.startsWith("no placement of diamond on pair takes less than 6.00 ms\n\nwindows        "
-                                 "6.00 ms  what lies between "),
+                                 "6.00 ms  ops that depend on one op of the longest path "),
              text.out);
     QVERIFY2(text.out.contains("\ncritical-path  4.00 ms  the longest chain "), text.out);
     QVERIFY2(widest_line(text.out) <= 100, text.out);

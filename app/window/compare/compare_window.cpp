@@ -77,6 +77,10 @@ CompareWindow::CompareWindow(Document* document, const std::map<std::string, Opt
     resize(QSize(1240, 760).boundedTo(screen()->availableSize() * 0.9));
     auto* close = new QShortcut(QKeySequence::Close, this);
     connect(close, &QShortcut::activated, this, &QWidget::close);
+    connect(m_document, &Document::boundChanged, this, [this] {
+        const auto isOpenHere = [this](const auto& item) { return isOpen(*item); };
+        if (m_run && std::ranges::any_of(m_run->cases(), isOpenHere)) showRows();
+    });
     showRequest();
     showProgress();
     showRows();
@@ -207,9 +211,6 @@ QLayout* CompareWindow::makeButtons() {
         tr("Show the table of a sweep (placewright-cli sweep), or of searches that were exported"));
     m_show = new QPushButton(tr("Show &placement"));
     m_show->setObjectName(QStringLiteral("showPlacement"));
-    m_show->setToolTip(
-        tr("Show the best placement of the selected algorithm in the main window (Enter); Ctrl+Z there "
-           "undoes this"));
     m_exportRuns = new QPushButton(tr("Export &searches…"));
     m_exportRuns->setToolTip(tr("Write a CSV table with one line per search"));
     m_exportCurves = new QPushButton(tr("Export &curves…"));
@@ -283,11 +284,6 @@ void CompareWindow::openTableDialog() {
 }
 
 void CompareWindow::openTable(const QString& file) {
-    if (isRunning()) {
-        m_status->setText(
-            tr("%1 can be opened when the comparison has ended.").arg(QFileInfo(file).fileName()));
-        return;
-    }
     m_status->setText(tr("Reading %1…").arg(QFileInfo(file).fileName()));
     m_reading.run(
         m_tableLane,
@@ -386,7 +382,7 @@ void CompareWindow::showRows() {
             failure->setFlags(Qt::ItemIsEnabled);
         }
         const std::vector<Standing> all = item.compared.all_standings();
-        const auto rows = standing_rows(item.compared);
+        const auto rows = standing_rows(withProvenBound(item));
         for (std::size_t i = 0; i < all.size(); ++i) {
             auto* row = new QTreeWidgetItem(head);
             for (int column = 0; column < ColumnCount; ++column) {
@@ -411,6 +407,15 @@ void CompareWindow::showRows() {
     m_cdf->setData(cdf());
     showCase();
     Q_EMIT resultsChanged();
+}
+
+ComparedCase CompareWindow::withProvenBound(const CaseOnItsWay& item) const {
+    ComparedCase compared = item.compared;
+    if (!isOpen(item) || !m_document->bound()) return compared;
+    if (const Bound& proven = *m_document->bound();
+        compared.bound && proven.value_s > compared.bound->value_s)
+        compared.bound = proven;
+    return compared;
 }
 
 CdfData CompareWindow::cdf() const {
@@ -540,6 +545,12 @@ QColor CompareWindow::colorOf(std::size_t contestant) const {
 /// Shows the plot and the test of the case that the current row belongs to.
 void CompareWindow::showCase() {
     m_show->setEnabled(showable() != nullptr);
+    m_show->setToolTip(
+        m_run && !m_run->file().isEmpty()
+            ? tr("The table has no placements. placewright-cli sweep --placements FOLDER writes "
+                 "them; File ▸ Open shows one of its files.")
+            : tr("Show the best placement of the selected algorithm in the main window (Enter); "
+                 "Ctrl+Z there undoes this"));
     const CaseOnItsWay* item = currentCase();
     std::vector<StandingBar> bars;
     std::vector<SeedCurve> curves;

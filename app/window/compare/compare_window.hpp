@@ -46,7 +46,7 @@ public:
     /// those of the last comparison.
     void prepare();
     /// Shows the searches of a table (of a sweep, or exported) in place of the last comparison, if the user
-    /// does not want to keep that.
+    /// does not want to keep that. Not while a comparison runs.
     void openTable(const QString& file);
     const ComparisonRun* run() const { return m_run.get(); }
     bool isRunning() const;
@@ -130,6 +130,8 @@ private:
     const ComparedRun* showable() const;
     /// Whether the case is that of the document: same problem, same options.
     bool isOpen(const CaseOnItsWay& item) const;
+    /// The case, with the bound that was proven since of what is open.
+    ComparedCase withProvenBound(const CaseOnItsWay& item) const;
     /// "Genetic, seed 3".
     QString titleOf(const CaseOnItsWay& item, const ComparedRun& run) const;
 

@@ -6,7 +6,6 @@
 
 #include <QAction>
 #include <QApplication>
-#include <QImage>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QResizeEvent>
@@ -28,6 +27,11 @@ constexpr int kPageRole = Qt::UserRole;
 constexpr int kLineRole = Qt::UserRole + 1;
 constexpr int kListLetters = 44;
 
+/// Of a picture that a page names.
+QUrl pictureAddress(const QUrl& name) {
+    return QUrl(helpAddress(QStringLiteral("index"))).resolved(name);
+}
+
 }  // namespace
 
 HelpBrowser::HelpBrowser(QWidget* parent) : QTextBrowser(parent) {
@@ -37,7 +41,6 @@ HelpBrowser::HelpBrowser(QWidget* parent) : QTextBrowser(parent) {
     document()->setDocumentMargin(20);
     // Also emitted on the way back, before the position in the page is restored.
     connect(this, &QTextBrowser::sourceChanged, this, [this](const QUrl& url) {
-        m_address = url;
         format();
         if (url.hasFragment()) scrollToHeading(url.fragment());
     });
@@ -50,6 +53,7 @@ void HelpBrowser::format() {
         return block.isValid() && block.blockFormat().nonBreakableLines();
     };
     QTextCursor cursor(document());
+    cursor.beginEditBlock();  // one layout for all changes
     for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
         cursor.setPosition(block.position());
         QTextBlockFormat format = block.blockFormat();
@@ -74,6 +78,7 @@ void HelpBrowser::format() {
         if (auto* table = qobject_cast<QTextTable*>(frame)) formatTable(*table, line);
     }
     fitPictures();
+    cursor.endEditBlock();
     moveCursor(QTextCursor::Start);
 }
 
@@ -99,6 +104,18 @@ void HelpBrowser::formatTable(QTextTable& table, double line) const {
     }
 }
 
+/// Pictures decoded: a document decodes the bytes of a file anew each time it needs the size of a picture.
+QVariant HelpBrowser::loadResource(int type, const QUrl& name) {
+    if (type == QTextDocument::ImageResource) return picture(pictureAddress(name));
+    return QTextBrowser::loadResource(type, name);
+}
+
+QImage HelpBrowser::picture(const QUrl& address) {
+    const QString path = address.path();
+    const auto known = m_pictures.constFind(path);
+    return known != m_pictures.cend() ? *known : *m_pictures.insert(path, QImage(QLatin1Char(':') + path));
+}
+
 void HelpBrowser::fitPictures() {
     const double room = viewport()->width() - 2 * document()->documentMargin();
     for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
@@ -106,8 +123,8 @@ void HelpBrowser::fitPictures() {
             const QTextFragment fragment = part.fragment();
             if (!fragment.charFormat().isImageFormat()) continue;
             QTextImageFormat format = fragment.charFormat().toImageFormat();
-            const QUrl address = m_address.resolved(QUrl(format.name()));
-            QImage image(QLatin1Char(':') + address.path());
+            const QUrl address = pictureAddress(QUrl(format.name()));
+            QImage image = picture(address);
             if (image.isNull()) continue;
             const double scale = std::min(1.0, room / image.width());
             format.setWidth(image.width() * scale);

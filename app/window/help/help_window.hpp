@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <QHash>
+#include <QImage>
 #include <QTextBrowser>
 #include <QUrl>
 #include <QWidget>
@@ -21,15 +23,17 @@ public:
 
 protected:
     void resizeEvent(QResizeEvent*) override;
+    QVariant loadResource(int type, const QUrl& name) override;
 
 private:
     void format();
     void formatTable(QTextTable& table, double line) const;
+    QImage picture(const QUrl& address);
     /// Makes pictures that are wider than the page as wide as it is.
     void fitPictures();
     void scrollToHeading(const QString& anchor);
 
-    QUrl m_address;  ///< of the page; source() is still that of the page before while a page is shown
+    QHash<QString, QImage> m_pictures;  ///< by path
 };
 
 /// A window with the pages of the help: their list or the hits of a search at the left, the page at the
