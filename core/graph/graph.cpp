@@ -187,6 +187,10 @@ std::vector<OpId> sorted_positions(std::span<const Op> ops) {
                 path + ops[cycle.front()].name + ", expected ops that do not wait for themselves");
 }
 
+std::uint32_t short_hash(std::string_view name) {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+}
+
 }  // namespace
 
 void fail_at(const std::string& op, const std::string& problem) {
@@ -282,9 +286,41 @@ std::optional<std::vector<std::int64_t>> integer_attribute(const Op& op, const s
 }
 
 std::optional<OpId> Graph::find(std::string_view name) const {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end()) return std::nullopt;
-    return found->second;
+    return by_name_.find(name, ops_);
+}
+
+std::optional<OpId> Graph::NameIndex::find(std::string_view name, std::span<const Op> ops) const {
+    if (slots_.empty()) return std::nullopt;
+    const std::uint32_t hash = short_hash(name);
+    for (std::size_t i = hash;; ++i) {
+        const Slot& slot = slots_[i & (slots_.size() - 1)];
+        if (slot.op == kInvalidOp) return std::nullopt;
+        if (slot.hash == hash && ops[slot.op].name == name) return slot.op;
+    }
+}
+
+void Graph::NameIndex::add_last(std::span<const Op> ops) {
+    if (2 * (used_ + 1) > slots_.size()) {
+        std::vector<Slot> before(std::max<std::size_t>(16, 2 * slots_.size()));
+        before.swap(slots_);
+        for (const Slot& slot : before) {
+            if (slot.op != kInvalidOp) enter(slot);
+        }
+    }
+    enter({static_cast<OpId>(ops.size() - 1), short_hash(ops.back().name)});
+    ++used_;
+}
+
+void Graph::NameIndex::enter(Slot slot) {
+    std::size_t i = slot.hash;
+    while (slots_[i & (slots_.size() - 1)].op != kInvalidOp) ++i;
+    slots_[i & (slots_.size() - 1)] = slot;
+}
+
+void Graph::NameIndex::renumber(std::span<const OpId> id_of) {
+    for (Slot& slot : slots_) {
+        if (slot.op != kInvalidOp) slot.op = id_of[slot.op];
+    }
 }
 
 std::span<const OpId> Graph::consumers(OpId id) const {
@@ -327,7 +363,7 @@ void GraphBuilder::add(Op op) {
     if (op.name.empty())
         throw GraphError(
             "", "op " + std::to_string(ops_.size()) + " has no name, expected one that is not empty");
-    if (graph_.by_name_.contains(op.name))
+    if (graph_.by_name_.find(op.name, ops_))
         fail_at(op.name, "the name is taken, expected a name of its own for every op");
     check_numbers(op);
     if (op.forward_op != kInvalidOp && op.forward_op >= ops_.size()) {
@@ -344,8 +380,8 @@ void GraphBuilder::add(Op op) {
                                  ": op " + in_quotes(producer.name) + ' ' + output_count(producer));
         }
     }
-    graph_.by_name_.emplace(op.name, static_cast<OpId>(ops_.size()));
     ops_.push_back(std::move(op));
+    graph_.by_name_.add_last(ops_);
     inputs_.emplace_back();
 }
 
@@ -362,10 +398,10 @@ Graph GraphBuilder::build() {
         }
         for (const std::string& input : inputs[i]) {
             TensorRef ref;
-            if (const auto whole = graph.find(input)) {
+            if (const auto whole = graph.by_name_.find(input, ops)) {
                 ref.op = *whole;
             } else if (const auto parts = split_output(input)) {
-                ref = {graph.find(parts->first).value_or(kInvalidOp), parts->second};
+                ref = {graph.by_name_.find(parts->first, ops).value_or(kInvalidOp), parts->second};
             }
             if (ref.op == kInvalidOp) {
                 fail_at(ops[i].name,
@@ -386,6 +422,8 @@ Graph GraphBuilder::build() {
     std::vector<OpId> id_of(ops.size());
     for (std::size_t id = 0; id < order.size(); ++id) id_of[order[id]] = static_cast<OpId>(id);
 
+    graph.by_name_.renumber(id_of);
+
     graph.ops_.reserve(ops.size());
     graph.producer_begin_.push_back(0);
     graph.consumer_begin_.assign(ops.size() + 1, 0);
@@ -393,7 +431,6 @@ Graph GraphBuilder::build() {
     for (std::size_t i = 0; i < order.size(); ++i) {
         const auto id = static_cast<OpId>(i);
         Op& op = graph.ops_.emplace_back(std::move(ops[order[i]]));
-        graph.by_name_.find(op.name)->second = id;
         if (op.forward_op != kInvalidOp) op.forward_op = id_of[op.forward_op];
         for (TensorRef& input : op.inputs) {
             input.op = id_of[input.op];

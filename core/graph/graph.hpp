@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace placewright {
@@ -165,16 +164,31 @@ public:
 private:
     friend class GraphBuilder;
 
-    struct StringHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    /// Finds ops by name. A table of ids with open addressing: it holds no text of its own.
+    class NameIndex {
+    public:
+        std::optional<OpId> find(std::string_view name, std::span<const Op> ops) const;
+        /// Adds the last op. Its name must be new.
+        void add_last(std::span<const Op> ops);
+        /// Gives each op its new id.
+        void renumber(std::span<const OpId> id_of);
+
+    private:
+        struct Slot {
+            OpId op = kInvalidOp;
+            std::uint32_t hash = 0;
+        };
+        void enter(Slot slot);
+
+        std::vector<Slot> slots_;  ///< a power of two of them, at most half of them in use
+        std::size_t used_ = 0;
     };
 
     std::string name_;
     std::int64_t batch_ = 1;
     Training training_ = Training::implicit;
     std::vector<Op> ops_;
-    std::unordered_map<std::string, OpId, StringHash, std::equal_to<>> by_name_;
+    NameIndex by_name_;
     std::vector<std::uint32_t> consumer_begin_, producer_begin_;
     std::vector<OpId> consumers_, producers_;
 };

@@ -255,7 +255,7 @@ private:
 
 }  // namespace
 
-Graph with_recomputation(const Graph& training_graph, Recomputation recomputation) {
+Graph with_recomputation(Graph training_graph, Recomputation recomputation) {
     if (recomputation == Recomputation::segments) return Rewriter(training_graph).segments();
     if (recomputation == Recomputation::cheap) return Rewriter(training_graph).cheap();
     return training_graph;

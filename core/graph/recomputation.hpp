@@ -21,6 +21,6 @@ namespace placewright {
 /// connections all of these would have to be computed again at once. The others wait for the gradient of the
 /// op whose backward needs them first. Views are kept together with the tensors that they are views of. O(ops
 /// + inputs).
-Graph with_recomputation(const Graph& training_graph, Recomputation recomputation);
+Graph with_recomputation(Graph training_graph, Recomputation recomputation);
 
 }  // namespace placewright

@@ -12,12 +12,15 @@ namespace placewright {
 ChainProgram::ChainProgram(Program& program)
     : program_(program), gone_(program.nodes.size()), constant_(program.nodes.size()) {
     for (std::size_t i = 0; i < program.parameters.size(); ++i)
-        parameter_of_.emplace(program.parameters[i].name, i);
+        values_[program.parameters[i].name].parameter = i;
     for (NodeIndex i = 0; i < size(); ++i) {
         for (const Program::Value& value : node(i).outputs) {
-            if (!value.name.empty()) producer_.emplace(value.name, i);
+            if (!value.name.empty()) values_[value.name].producer = i;
         }
-        for (const std::string& input : node(i).inputs) readers_[input].insert(i);
+        for (const std::string& input : node(i).inputs) {
+            Readers& readers = values_[input].readers;
+            readers.insert(readers.end(), i);
+        }
         constant_[i] =
             std::ranges::all_of(node(i).inputs, [&](const std::string& input) { return is_constant(input); });
     }
@@ -41,18 +44,18 @@ ChainProgram::~ChainProgram() {
 
 void ChainProgram::remove(NodeIndex i) {
     gone_[i] = true;
-    for (const std::string& input : node(i).inputs) readers_[input].erase(i);
+    for (const std::string& input : node(i).inputs) values_[input].readers.erase(i);
 }
 
 NodeIndex ChainProgram::only_reader(NodeIndex i) {
     if (i == kNoNode || node(i).outputs.empty()) return kNoNode;
     const auto unread = [&](const Program::Value& output) {
-        return readers_[output.name].empty() && !outputs_.contains(output.name);
+        return readers(output.name).empty() && !outputs_.contains(output.name);
     };
     if (!std::ranges::all_of(node(i).outputs.begin() + 1, node(i).outputs.end(), unread)) return kNoNode;
     const std::string& name = node(i).outputs.front().name;
-    const auto& readers = readers_[name];
-    return readers.size() == 1 && !outputs_.contains(name) ? *readers.begin() : kNoNode;
+    const Readers& of_first = readers(name);
+    return of_first.size() == 1 && !outputs_.contains(name) ? *of_first.begin() : kNoNode;
 }
 
 NodeIndex ChainProgram::next(NodeIndex i, std::string_view kind) {
@@ -61,8 +64,8 @@ NodeIndex ChainProgram::next(NodeIndex i, std::string_view kind) {
 }
 
 NodeIndex ChainProgram::producer(const std::string& value) const {
-    const auto found = producer_.find(value);
-    return found == producer_.end() ? kNoNode : found->second;
+    const auto found = values_.find(value);
+    return found == values_.end() ? kNoNode : found->second.producer;
 }
 
 NodeIndex ChainProgram::before(NodeIndex reader, const std::string& value, std::string_view kind) {
@@ -70,17 +73,21 @@ NodeIndex ChainProgram::before(NodeIndex reader, const std::string& value, std::
     return is(from, kind) && only_reader(from) == reader ? from : kNoNode;
 }
 
+const Program::Parameter* ChainProgram::parameter_named(const std::string& value) const {
+    const auto found = values_.find(value);
+    if (found == values_.end() || !found->second.parameter) return nullptr;
+    return &program_.parameters[*found->second.parameter];
+}
+
 const Program::Parameter* ChainProgram::parameter(const std::string& value, bool* is_view) {
-    if (const auto found = parameter_of_.find(value); found != parameter_of_.end())
-        return &program_.parameters[found->second];
+    if (const Program::Parameter* const named = parameter_named(value)) return named;
     const NodeIndex from = producer(value);
     if (from == kNoNode || node(from).inputs.empty()) return nullptr;
     const KindInfo& kind = kind_info(node(from).kind);
     if (!kind.view || kind.range) return nullptr;
-    const auto found = parameter_of_.find(node(from).inputs.front());
-    if (found == parameter_of_.end()) return nullptr;
-    if (is_view != nullptr) *is_view = true;
-    return &program_.parameters[found->second];
+    const Program::Parameter* const viewed = parameter_named(node(from).inputs.front());
+    if (viewed != nullptr && is_view != nullptr) *is_view = true;
+    return viewed;
 }
 
 bool ChainProgram::is_number(const std::string& value) {
@@ -89,20 +96,18 @@ bool ChainProgram::is_number(const std::string& value) {
 }
 
 bool ChainProgram::is_constant(const std::string& value) const {
-    if (const auto found = parameter_of_.find(value); found != parameter_of_.end())
-        return program_.parameters[found->second].path.empty();
+    if (const Program::Parameter* const named = parameter_named(value)) return named->path.empty();
     const NodeIndex from = producer(value);
     return from != kNoNode && constant_[from];
 }
 
 void ChainProgram::transpose(const Program::Parameter& parameter) {
-    Shape& extents = *program_.parameters[parameter_of_.at(parameter.name)].tensor.shape;
+    Shape& extents = *program_.parameters[*values_.at(parameter.name).parameter].tensor.shape;
     std::swap(extents[0], extents[1]);
 }
 
 std::optional<Shape> ChainProgram::shape(const std::string& value) {
-    if (const auto found = parameter_of_.find(value); found != parameter_of_.end())
-        return program_.parameters[found->second].tensor.shape;
+    if (const Program::Parameter* const named = parameter_named(value)) return named->tensor.shape;
     const NodeIndex from = producer(value);
     const auto& values = from == kNoNode ? program_.inputs : node(from).outputs;
     const auto found = std::ranges::find(values, value, &Program::Value::name);
@@ -165,7 +170,7 @@ void ChainProgram::merge(const std::vector<NodeIndex>& chain, const std::string&
     for (const NodeIndex i : chain) remove(i);
     gone_[last] = false;
     node(last) = std::move(result);
-    for (const std::string& input : node(last).inputs) readers_[input].insert(last);
+    for (const std::string& input : node(last).inputs) values_[input].readers.insert(last);
 }
 
 }  // namespace placewright

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,9 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include "core/graph/flops.hpp"
 #include "core/io/networks/traced_program.hpp"
@@ -36,7 +40,11 @@ public:
     bool is(NodeIndex i, std::string_view kind) { return i != kNoNode && !gone_[i] && node(i).kind == kind; }
     bool is_gone(NodeIndex i) const { return gone_[i]; }
 
-    const std::set<NodeIndex>& readers(const std::string& value) { return readers_[value]; }
+    /// In the order of the program.
+    using Readers =
+        boost::container::flat_set<NodeIndex, std::less<>, boost::container::small_vector<NodeIndex, 2>>;
+
+    const Readers& readers(const std::string& value) { return values_[value].readers; }
     bool is_result(const std::string& value) const { return outputs_.contains(value); }
     /// The only reader of a node's only output; kNoNode if there are several or the output is a result.
     NodeIndex only_reader(NodeIndex i);
@@ -74,8 +82,15 @@ private:
 
     Program& program_;
     std::vector<bool> gone_, constant_;
-    std::unordered_map<std::string, NodeIndex> producer_, parameter_of_;
-    std::unordered_map<std::string, std::set<NodeIndex>> readers_;
+    /// What has a name in the program.
+    struct Known {
+        NodeIndex producer = kNoNode;
+        std::optional<std::size_t> parameter;  ///< its place in Program::parameters
+        Readers readers;
+    };
+    const Program::Parameter* parameter_named(const std::string& value) const;
+
+    std::unordered_map<std::string, Known> values_;
     std::set<std::string> outputs_;
 };
 

@@ -83,7 +83,7 @@ private:
         }
     }
 
-    void define(const std::string& name, Source source, const std::string& place) {
+    void define(std::string_view name, Source source, const std::string& place) {
         if (!sources_.emplace(name, source).second)
             throw InputError(file_, place, "value " + in_quotes(name) + " is defined twice, expected once");
     }
@@ -100,16 +100,21 @@ private:
         for (std::size_t i = 0; i < program_.inputs.size(); ++i)
             define(program_.inputs[i].name, {Source::From::input, i, 0}, place("inputs", i));
         foldable_.resize(program_.nodes.size());
+        read_.reserve(program_.nodes.size());
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             Program::Node& node = program_.nodes[i];
+            std::vector<Source>& read = read_.emplace_back();
+            read.reserve(node.inputs.size());
             for (const std::string& input : node.inputs) {
-                if (!sources_.contains(input))
+                const auto found = sources_.find(input);
+                if (found == sources_.end())
                     fail(node,
                          "reads " + in_quotes(input) + ", which no input, parameter or earlier node defines");
+                read.push_back(found->second);
             }
             // A view of a parameter counts as the parameter, which its readers hold.
-            const auto alias = view_of_parameter(node);
-            foldable_[i] = alias.has_value() || is_constant(node);
+            const auto alias = view_of_parameter(i);
+            foldable_[i] = alias.has_value() || is_constant(i);
             for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
                 if (node.outputs[output].name.empty()) continue;
                 Source source{Source::From::node, i, output};
@@ -122,18 +127,18 @@ private:
         }
     }
 
-    std::optional<Source> view_of_parameter(const Program::Node& node) const {
+    std::optional<Source> view_of_parameter(std::size_t index) const {
+        const Program::Node& node = program_.nodes[index];
         const KindInfo& kind = kind_info(node.kind);
         if (!kind.view || kind.range || node.outputs.size() != 1 || node.inputs.empty()) return {};
-        const Source first = sources_.at(node.inputs[0]);
+        const Source first = read_[index][0];
         if (first.from != Source::From::parameter) return {};
         return first;
     }
 
     /// Returns whether a node computes only from constants.
-    bool is_constant(const Program::Node& node) const {
-        return std::ranges::all_of(node.inputs, [&](const std::string& input) {
-            const Source source = sources_.at(input);
+    bool is_constant(std::size_t node) const {
+        return std::ranges::all_of(read_[node], [&](const Source& source) {
             if (source.from == Source::From::node) return bool(foldable_[source.index]);
             return source.from == Source::From::parameter && program_.parameters[source.index].path.empty();
         });
@@ -141,8 +146,7 @@ private:
 
     bool folded(std::size_t node) const { return foldable_[node]; }
 
-    void need(const std::string& value, std::vector<std::size_t>& found) {
-        const Source source = sources_.at(value);
+    void need(const Source& source, std::vector<std::size_t>& found) {
         if (source.from != Source::From::node || needed_[source.index]) return;
         needed_[source.index] = true;
         found.push_back(source.index);
@@ -155,14 +159,15 @@ private:
         }
         std::vector<std::size_t> found;
         for (const std::string& output : program_.outputs) {
-            if (!sources_.contains(output))
+            const auto source = sources_.find(output);
+            if (source == sources_.end())
                 throw InputError(file_, "outputs", in_quotes(output) + " is not the output of any node");
-            need(output, found);
+            need(source->second, found);
         }
         while (!found.empty()) {
             const std::size_t node = found.back();
             found.pop_back();
-            for (const std::string& input : program_.nodes[node].inputs) need(input, found);
+            for (const Source& source : read_[node]) need(source, found);
         }
     }
 
@@ -173,8 +178,7 @@ private:
             value_read_[i].resize(program_.nodes[i].outputs.size());
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             if (!needed_[i] || folded(i)) continue;
-            for (const std::string& input : program_.nodes[i].inputs) {
-                const Source source = sources_.at(input);
+            for (const Source& source : read_[i]) {
                 if (source.from == Source::From::node) value_read_[source.index][source.output] = true;
                 if (source.from == Source::From::parameter && std::exchange(last[source.index], i) != i)
                     ++readers_[source.index];
@@ -216,8 +220,7 @@ private:
         std::vector<bool> read(program_.inputs.size());
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             if (!needed_[i] || folded(i)) continue;
-            for (const std::string& input : program_.nodes[i].inputs) {
-                const Source source = sources_.at(input);
+            for (const Source& source : read_[i]) {
                 if (source.from == Source::From::input) read[source.index] = true;
             }
         }
@@ -304,8 +307,7 @@ private:
         std::vector<Shape> operands;
         Held held;
         std::vector<std::size_t> indices;
-        for (const std::string& input : node.inputs) {
-            const Source source = sources_.at(input);
+        for (const Source& source : read_[index]) {
             const Tensor* tensor = nullptr;
             switch (source.from) {
                 case Source::From::parameter:
@@ -361,8 +363,9 @@ private:
 
     const std::string& file_;
     Program program_;
-    std::unordered_map<std::string, std::size_t> taken_;  ///< number of ops that asked for each name
-    std::unordered_map<std::string, Source> sources_;
+    std::unordered_map<std::string, std::size_t> taken_;    ///< number of ops that asked for each name
+    std::unordered_map<std::string_view, Source> sources_;  ///< by the names in the program
+    std::vector<std::vector<Source>> read_;                 ///< by node: the sources of its inputs
     std::vector<bool> foldable_;  ///< by node: whether its result is a parameter or a constant
     std::vector<bool> needed_;
     std::vector<std::vector<bool>> value_read_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -126,7 +127,11 @@ public:
         program_.functions = is_of_pytorch() ? Program::Functions::exported : Program::Functions::unknown;
     }
 
-    NetworkFile run() {
+    const std::string& file() const { return file_; }
+    bool batch_is_open() const { return batch_is_open_; }
+
+    /// To be called once.
+    Program run() {
         read_opsets();
         for (const onnx::FunctionProto& function : model_.functions())
             context_.functions.emplace(std::pair(function.domain(), function.name()), &function);
@@ -161,9 +166,7 @@ public:
             add_node(graph().node(i), names[static_cast<std::size_t>(i)]);
         for (const auto& output : graph().output()) program_.outputs.push_back(output.name());
         join_uses();
-        NetworkFile result = network_of(file_, std::move(program_));
-        result.batch_is_open = batch_is_open_;
-        return result;
+        return std::move(program_);
     }
 
 private:
@@ -552,7 +555,14 @@ private:
 
 NetworkFile read_onnx(const Path& file, std::optional<std::int64_t> batch,
                       const std::map<std::string, std::int64_t>& dims) {
-    return OnnxReader(file, batch, dims).run();
+    auto reader = std::make_unique<OnnxReader>(file, batch, dims);
+    Program program = reader->run();
+    const std::string name = reader->file();
+    const bool batch_is_open = reader->batch_is_open();
+    reader.reset();  // the model's memory, before the network takes its own
+    NetworkFile result = network_of(name, std::move(program));
+    result.batch_is_open = batch_is_open;
+    return result;
 }
 
 }  // namespace placewright
