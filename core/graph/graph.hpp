@@ -164,13 +164,13 @@ public:
 private:
     friend class GraphBuilder;
 
-    /// Finds ops by name. A table of ids with open addressing: it holds no text of its own.
+    /// Finds ops by name: a hash table of ids with open addressing. The names stay in the ops.
     class NameIndex {
     public:
         std::optional<OpId> find(std::string_view name, std::span<const Op> ops) const;
         /// Adds the last op. Its name must be new.
         void add_last(std::span<const Op> ops);
-        /// Gives each op its new id.
+        /// Replaces each id by id_of[id].
         void renumber(std::span<const OpId> id_of);
 
     private:

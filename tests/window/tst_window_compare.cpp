@@ -164,7 +164,8 @@ private Q_SLOTS:
         const auto all = compare->run()->cases().at(0)->compared.all_standings();
         QCOMPARE(rows[1]->text(1), QString::fromStdString(format_seconds(all[1].score_s.mean)));
         const Job& compared = *compare->run()->cases().at(0)->job;
-        // Nothing runs between here and the row: what was proven meanwhile is in both.
+        // The row shows the bound of the open network as it is proven so far; no event changes it from here
+        // on.
         QVERIFY(shown.document.bound());
         const double bound_s = std::max(tightest_bound(compared).value_s, shown.document.bound()->value_s);
         const double above = whole_percent(all[1].best_s / bound_s - 1);
@@ -594,7 +595,9 @@ private Q_SLOTS:
     }
 
     void whatWasProvenOfTheOpenNetworkCounts() {
-        // Four ops on three devices: shared in fractions, two thirds of what the one with two of them takes.
+        // Four equal ops on three devices: one device runs two of them. The bound of the comparison shares
+        // them in fractions, 4/3 of an op to each device; only the proof of the open network shows that two
+        // are needed.
         GraphBuilder builder("independent", 1, Training::none);
         for (int i = 0; i < 4; ++i) {
             Op op;

@@ -27,7 +27,7 @@ constexpr int kPageRole = Qt::UserRole;
 constexpr int kLineRole = Qt::UserRole + 1;
 constexpr int kListLetters = 44;
 
-/// Of a picture that a page names.
+/// Returns the address of a picture from its name in a page.
 QUrl pictureAddress(const QUrl& name) {
     return QUrl(helpAddress(QStringLiteral("index"))).resolved(name);
 }
@@ -104,7 +104,8 @@ void HelpBrowser::formatTable(QTextTable& table, double line) const {
     }
 }
 
-/// Pictures decoded: a document decodes the bytes of a file anew each time it needs the size of a picture.
+/// Gives the document decoded pictures. Given the bytes of a file, it would decode them each time it needs
+/// the size of the picture.
 QVariant HelpBrowser::loadResource(int type, const QUrl& name) {
     if (type == QTextDocument::ImageResource) return picture(pictureAddress(name));
     return QTextBrowser::loadResource(type, name);

@@ -40,7 +40,7 @@ public:
     bool is(NodeIndex i, std::string_view kind) { return i != kNoNode && !gone_[i] && node(i).kind == kind; }
     bool is_gone(NodeIndex i) const { return gone_[i]; }
 
-    /// In the order of the program.
+    /// Nodes that read a value, ascending.
     using Readers =
         boost::container::flat_set<NodeIndex, std::less<>, boost::container::small_vector<NodeIndex, 2>>;
 
@@ -82,10 +82,10 @@ private:
 
     Program& program_;
     std::vector<bool> gone_, constant_;
-    /// What has a name in the program.
+    /// A value of the program: a parameter, or the output of a node, and the nodes that read it.
     struct Known {
         NodeIndex producer = kNoNode;
-        std::optional<std::size_t> parameter;  ///< its place in Program::parameters
+        std::optional<std::size_t> parameter;  ///< index in Program::parameters
         Readers readers;
     };
     const Program::Parameter* parameter_named(const std::string& value) const;
