@@ -114,6 +114,18 @@ Json whole_json(const Job& job, const Found& found) {
             {"more_transfer_bytes", split.bytes}};
 }
 
+/// What delta simulation saved: shares of the simulations and of their events.
+Json delta_json(const SearchProgress& progress) {
+    const auto share = [](std::uint64_t part, std::uint64_t of) {
+        return of == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(of);
+    };
+    const DeltaUse& delta = progress.delta;
+    return {{"simulations", delta.simulations},
+            {"share", share(delta.simulations, progress.simulations)},
+            {"events_saved", share(delta.full_events - delta.events, delta.full_events)},
+            {"recorded", delta.recorded}};
+}
+
 Json found_json(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     Json curve = Json::array();
@@ -127,6 +139,7 @@ Json found_json(const Job& job, const Found& found) {
               {"evaluations", progress.evaluations},
               {"wall_s", progress.elapsed_s},
               {"simulations_per_s", found.simulations_per_s()},
+              {"delta", delta_json(progress)},
               {"best",
                {{"step_time_s", found.outcome.step_time_s},
                 {"objective_s", progress.best.value_s},
@@ -306,6 +319,7 @@ int report_infeasible(const Job& job, const Bound& bound, const OptimizeArgument
                {"evaluations", 0},
                {"wall_s", 0},
                {"simulations_per_s", 0},
+               {"delta", delta_json({})},
                {"best", nullptr},
                {"lower_bound_s", nullptr},
                {"curve", Json::array()},
@@ -562,17 +576,17 @@ private:
             numbered_by_first_use(*job_.problem, simulator, *progress.best_placement));
     }
 
-    /// Whether a rank was lost, which is reported.
-    bool rank_is_lost() {
+    /// Reports a rank that was lost. Returns whether the search ended with it.
+    bool ended_with_a_rank(bool cancelled) {
         if (!ranks_ || !ranks_->end()) return false;
         std::cerr << printable("placewright-cli: " + ranks_->end()->rank() + ' ' + ranks_->end()->what(),
                                8192)
-                  << "; search stopped\n";
-        return true;
+                  << (cancelled ? "; search stopped\n" : "; the search went on without it\n");
+        return cancelled;
     }
 
     int report_nothing_scored(const SearchResult& result) {
-        if (rank_is_lost()) return kInternalError;
+        if (ended_with_a_rank(result.end == SearchEnd::cancelled)) return kInternalError;
         if (result.end == SearchEnd::cancelled) {
             std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
             return kCancelled;
@@ -617,12 +631,12 @@ private:
         } catch (const InputError&) {
             unwritten_ = std::current_exception();
         }
-        const bool rank_lost = rank_is_lost();
+        const bool ended_with_a_rank = this->ended_with_a_rank(found.cancelled());
         if (ranks_) show();
         if (unwritten_) std::rethrow_exception(unwritten_);
         if (!search_.out.empty() && !search_.job.json)
             std::cout << "\nwritten to " << printable(search_.out, 4096) << std::endl;
-        if (rank_lost) return kInternalError;
+        if (ended_with_a_rank) return kInternalError;
         if (found.cancelled()) return kCancelled;
         if (found.progress().best.fits) return kDone;
         std::cerr << "placewright-cli: no placement that fits the memory was found\n";

@@ -93,6 +93,7 @@ public:
         return true;
     }
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    DeltaUse delta_use() const override { return evaluator_->delta_use(); }
     Workers* workers() override { return evaluator_->workers(); }
     const std::vector<Point>& points() const { return points_; }
 

@@ -52,6 +52,7 @@ public:
         return true;
     }
     std::uint64_t runs() const override { return m_evaluator->runs(); }
+    DeltaUse delta_use() const override { return m_evaluator->delta_use(); }
     Workers* workers() override { return m_evaluator->workers(); }
 
 private:

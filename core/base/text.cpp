@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -47,6 +48,8 @@ std::string hex(unsigned char byte) {
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
+    const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+    if (plain && text.size() <= limit) return std::string(text);
     std::string result;
     while (!text.empty()) {
         if (result.size() >= limit) return result + "...";

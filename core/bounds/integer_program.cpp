@@ -21,6 +21,7 @@
 #include <coin/CglZeroHalf.hpp>
 #include <coin/ClpEventHandler.hpp>
 #include <coin/ClpSimplex.hpp>
+#include <coin/ClpSolve.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
 
@@ -219,6 +220,11 @@ IntegerResult solve_integer(const IntegerProgram& program, const IntegerLimits& 
     for (const IntegerProgram::Column column : ProgrammeAccess::whole(program)) solver.setInteger(column);
     solver.getModelPtr()->passInEventHandler(&simplex_watcher);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
+    // Else Clp would take SIGINT from the program while it solves, and two solvers at a time for ever.
+    constexpr int kInterruptHandling = 2, kOff = 1;
+    ClpSolve options;
+    options.setSpecialOption(kInterruptHandling, kOff);
+    solver.setSolveOptions(options);
 
     CbcModel model(solver);
     watch.model = &model;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <span>
@@ -18,6 +19,7 @@ namespace placewright {
 
 struct Mailbox::Traffic {
     struct Outgoing {
+        int rank = 0;
         Bytes bytes;
         MPI_Request request = MPI_REQUEST_NULL;
     };
@@ -26,6 +28,7 @@ struct Mailbox::Traffic {
         MPI_Request request = MPI_REQUEST_NULL;
     };
     std::list<Outgoing> outgoing;  ///< a list, because MPI keeps pointers to the requests
+    std::list<Outgoing> given_up;  ///< MPI may still read their bytes
     std::optional<Incoming> incoming;
 };
 
@@ -79,7 +82,8 @@ void Mailbox::post(int rank, int tag, Bytes bytes) {
         throw std::runtime_error(
             "a message of " + std::to_string(bytes.size()) +
             " bytes is longer than the 2 GiB that MPI takes: train a smaller policy, or without mpirun");
-    Traffic::Outgoing& out = traffic_->outgoing.emplace_back(std::move(bytes));
+    traffic_->outgoing.push_back({rank, std::move(bytes)});
+    Traffic::Outgoing& out = traffic_->outgoing.back();
     if (!works(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, rank, tag,
                          MPI_COMM_WORLD, &out.request)))
         traffic_->outgoing.pop_back();
@@ -91,6 +95,14 @@ bool Mailbox::sent() {
         return works(MPI_Test(&out.request, &done, MPI_STATUS_IGNORE)) && done != 0;
     });
     return traffic_->outgoing.empty();
+}
+
+void Mailbox::give_up(int rank) {
+    for (auto out = traffic_->outgoing.begin(); out != traffic_->outgoing.end();) {
+        const auto next = std::next(out);
+        if (out->rank == rank) traffic_->given_up.splice(traffic_->given_up.end(), traffic_->outgoing, out);
+        out = next;
+    }
 }
 
 std::optional<Message> Mailbox::next() {

@@ -49,6 +49,8 @@ public:
     /// Returns whether all posted messages are on their way and need nothing more from this rank. Call it
     /// until it returns true.
     bool sent();
+    /// No longer waits until messages to this rank, which may be dead, are on their way.
+    void give_up(int rank);
     /// Returns the next message, if one has arrived.
     std::optional<Message> next();
 

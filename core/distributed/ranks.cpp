@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <deque>
 #include <future>
+#include <numeric>
 #include <span>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "core/search/score_cache.hpp"
 
@@ -21,8 +25,8 @@ enum Tag : int {
     kHello,   ///< host name
     kReady,   ///< conditions of the scores
     kBase,    ///< base placement for the following batches; empty for none
-    kWork,    ///< number of placements, then the placements
-    kScores,  ///< number of simulations so far, then the scores
+    kWork,    ///< id of the chunk, number of placements, then the placements
+    kScores,  ///< id of the chunk, number of simulations so far and DeltaUse, then the scores
     kFailed,  ///< reason
     kPing,
     kPong,
@@ -38,15 +42,22 @@ constexpr auto kQuiet = 1s;
 constexpr auto kPatience = 10s;
 constexpr auto kPatienceWhenStopped = 400ms;
 
-/// Minimum work for a rank, so that messages take a small part of the time.
-constexpr double kSmallestShareSeconds = 1e-3;
+/// Minimum work of a message, so that messages take a small part of the time.
+constexpr double kSmallestChunkSeconds = 1e-3;
+/// Chunks that a rank has at a time, so that it need not wait for the next one.
+constexpr std::size_t kChunksAhead = 2;
+/// When a chunk is late, another rank scores it, too: after this much more than the time it should take.
+constexpr double kLateAfter = 3;
+constexpr auto kLeastLate = 20ms;
+constexpr std::chrono::duration<double> kLongest(1e6);  ///< what a clock can hold
 
 static_assert(std::is_trivially_copyable_v<Score>);
 
 template <class Item>
 void append(Bytes& bytes, std::span<const Item> items) {
-    const auto added = std::as_bytes(items);
-    bytes.insert(bytes.end(), added.begin(), added.end());
+    const std::size_t before = bytes.size();
+    bytes.resize(before + items.size_bytes());
+    if (!items.empty()) std::memcpy(bytes.data() + before, items.data(), items.size_bytes());
 }
 
 void append(Bytes& bytes, std::uint64_t number) {
@@ -75,9 +86,12 @@ struct LeadingRank::Peer {
     std::optional<Clock::time_point> asked;
     std::optional<std::string> conditions;
     Placement base;
-    std::optional<Bytes> scores;
+    std::deque<std::size_t> work;  ///< numbers of placements of the chunks that it has not answered
+    std::vector<Bytes> answers;    ///< not yet taken
     std::uint64_t runs = 0;
-    bool gone = false;
+    DeltaUse delta_use;
+    bool lost = false;  ///< it failed or no longer answers, and gets no more work
+    bool gone = false;  ///< it has said its last message
 };
 
 LeadingRank::LeadingRank(std::stop_source stop)
@@ -94,9 +108,14 @@ std::string LeadingRank::name(int rank) const {
     return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);
 }
 
-void LeadingRank::fail(int rank, const std::string& what) {
+void LeadingRank::lose(int rank, const std::string& what) {
     if (!error_) error_.emplace(name(rank), what);
-    stop_.request_stop();
+    peers_[static_cast<std::size_t>(rank)].lost = true;
+    mailbox_.give_up(rank);
+}
+
+std::size_t LeadingRank::working() const {
+    return static_cast<std::size_t>(std::ranges::count(peers_.begin() + 1, peers_.end(), false, &Peer::lost));
 }
 
 void LeadingRank::take() {
@@ -112,10 +131,10 @@ void LeadingRank::take() {
                 peer.conditions = text_of(message->bytes);
                 break;
             case kScores:
-                peer.scores = std::move(message->bytes);
+                peer.answers.push_back(std::move(message->bytes));
                 break;
             case kFailed:
-                fail(message->rank, text_of(message->bytes));
+                lose(message->rank, text_of(message->bytes));
                 break;
             case kBye:
                 peer.gone = true;
@@ -125,30 +144,22 @@ void LeadingRank::take() {
         }
     }
     mailbox_.sent();
-    if (!mailbox_.error().empty()) fail(0, mailbox_.error());
+    if (mailbox_.error().empty()) return;
+    if (!error_) error_.emplace(name(0), mailbox_.error());
+    stop_.request_stop();
 }
 
 void LeadingRank::watch(const std::function<bool(const Peer&)>& awaited) {
     const auto now = Clock::now();
     for (int rank = 1; rank < mailbox_.size(); ++rank) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
-        if (!awaited(peer)) continue;
+        if (peer.lost || !awaited(peer)) continue;
         if (peer.asked && now - *peer.asked > kPatience) {
-            fail(rank, "no longer answers");
+            lose(rank, "no longer answers");
         } else if (!peer.asked && now - peer.heard > kQuiet) {
             mailbox_.post(rank, kPing);
             peer.asked = now;
         }
-    }
-}
-
-bool LeadingRank::poll(const std::function<bool()>& done, const std::function<bool(const Peer&)>& awaited) {
-    while (true) {
-        take();
-        if (done()) return true;
-        if (stop_.stop_requested()) return false;
-        watch(awaited);
-        std::this_thread::sleep_for(kPause);
     }
 }
 
@@ -158,17 +169,17 @@ const std::optional<RankError>& LeadingRank::end() {
     const auto patience =
         stop_.stop_requested() ? Clock::duration(kPatienceWhenStopped) : Clock::duration(kPatience);
     for (int rank = 1; rank < mailbox_.size(); ++rank) mailbox_.post(rank, kEnd);
-    const auto all_gone = [this] {
-        return std::ranges::all_of(peers_.begin() + 1, peers_.end(), &Peer::gone);
+    const auto begin = Clock::now();
+    const auto is_awaited = [&](const Peer& peer) {
+        return !peer.gone && Clock::now() - begin < (peer.lost ? kPatienceWhenStopped : patience);
     };
-    for (const auto begin = Clock::now(); !all_gone() && Clock::now() - begin < patience;
-         std::this_thread::sleep_for(kPause))
+    for (; std::any_of(peers_.begin() + 1, peers_.end(), is_awaited); std::this_thread::sleep_for(kPause))
         take();
-    if (all_gone()) {
+    const auto lost = std::ranges::find(peers_.begin() + 1, peers_.end(), false, &Peer::gone);
+    if (lost == peers_.end()) {
         mailbox_.close();
         return error_;
     }
-    const auto lost = std::ranges::find(peers_.begin() + 1, peers_.end(), false, &Peer::gone);
     if (!error_)
         error_.emplace(name(static_cast<int>(lost - peers_.begin())),
                        "no longer answers: it was killed, crashed or lost its connection");
@@ -186,7 +197,9 @@ public:
             throw std::invalid_argument("evaluate: as many scores as placements are needed");
         fresh_ = cache_.look_up(placements, scores);
         fresh_scores_.resize(fresh_.size());
-        if (stop.stop_requested() || !score_fresh(placements, std::move(stop), bases)) return false;
+        placements_ = placements;
+        bases_ = bases;
+        if (stop.stop_requested() || !score_fresh(stop)) return false;
         for (std::size_t i = 0; i < fresh_.size(); ++i) scores[fresh_[i].index] = fresh_scores_[i];
         cache_.keep(scores);
         return true;
@@ -200,61 +213,147 @@ public:
         return runs;
     }
 
+    DeltaUse delta_use() const override {
+        DeltaUse use = own_->delta_use();
+        for (const LeadingRank::Peer& peer : ranks_.peers_) use += peer.delta_use;
+        return use;
+    }
+
 private:
     using Peer = LeadingRank::Peer;
 
-    /// Splits the batch evenly over the ranks; this one takes the first part. The number of ranks depends on
-    /// the time that a placement took before; the scores do not depend on it.
-    bool score_fresh(std::span<const Placement> placements, std::stop_token stop, Bases bases) {
-        const std::size_t most = unfinished_ ? 1 : ranks_.peers_.size();
-        const std::size_t worthwhile = std::min(
-            fresh_.size(),
-            static_cast<std::size_t>(static_cast<double>(fresh_.size()) * each_s_ / kSmallestShareSeconds));
-        const std::size_t shares = std::clamp<std::size_t>(worthwhile, 1, most);
-        const auto begin = [&](std::size_t share) { return fresh_.size() * share / shares; };
-        const auto awaited = [&](const Peer& peer) { return is_working(peer, shares) && !peer.scores; };
+    /// Placements that one rank scores at a time: fresh_[begin, end).
+    struct Chunk {
+        std::size_t begin = 0, end = 0;
+        bool scored = false;
+        std::optional<Clock::time_point> late;  ///< when another rank scores it, too; nothing: not given away
+    };
 
-        unfinished_ = shares > 1;
-        for (std::size_t share = 1; share < shares; ++share) {
-            ranks_.peers_[share].scores.reset();
-            send(placements, share, begin(share), begin(share + 1), bases);
+    /// Cuts the batch into chunks, and gives each rank the next one when it has time for it. Their sizes
+    /// depend on the time that a placement took before, the scores do not.
+    bool score_fresh(const std::stop_token& stop) {
+        ++batch_;
+        const std::size_t threads = own_->workers() == nullptr ? 1 : own_->workers()->threads();
+        const std::size_t first = each_s_ > 0 ? 0 : std::min(threads, fresh_.size());
+        if (!score_here(0, first, stop)) return false;
+        const std::size_t ranks = ranks_.working() + 1, left = fresh_.size() - first;
+        const bool spreads = ranks > 1 && static_cast<double>(left) * each_s_ >= 2 * kSmallestChunkSeconds;
+        const auto smallest = static_cast<std::size_t>(
+            std::clamp(std::ceil(kSmallestChunkSeconds / std::max(each_s_, 1e-9)), 1.0, 1e9));
+        chunks_.clear();
+        waiting_.clear();
+        for (std::size_t begin = first, size = 0; begin < fresh_.size(); begin += size) {
+            // Smaller ones towards the end, so that all ranks end at about the same time.
+            size = fresh_.size() - begin;
+            if (spreads) size = std::min(size, std::max(smallest, size / (kChunksAhead * ranks)));
+            waiting_.push_back(chunks_.size());
+            chunks_.push_back({begin, begin + size, false, {}});
         }
-        // A long message needs both sides to take part, and this rank is about to simulate.
-        if (shares > 1 && !ranks_.poll([this] { return ranks_.mailbox_.sent(); }, awaited)) return false;
-        mine_.resize(begin(1));
-        my_bases_.resize(bases.empty() ? 0 : mine_.size());
-        for (std::size_t i = 0; i < mine_.size(); ++i) {
-            mine_[i] = placements[fresh_[i].index];
-            if (!bases.empty()) my_bases_[i] = bases[fresh_[i].index];
+        unscored_ = chunks_.size();
+        std::ranges::reverse(waiting_);  // the first is taken from the back
+
+        const bool alone = chunks_.size() == 1;
+        while (unscored_ > 0) {
+            ranks_.take();
+            take_scores();
+            if (stop.stop_requested()) return false;
+            take_back();
+            if (!alone) hand_out();
+            if (unscored_ == 0) break;
+            if (waiting_.empty()) {
+                ranks_.watch([](const Peer& peer) { return !peer.work.empty(); });
+                std::this_thread::sleep_for(kPause);
+                continue;
+            }
+            // This rank scores a chunk with each of its threads; the others have one more to go on with.
+            for (std::size_t i = 0; i < threads && !waiting_.empty(); ++i) {
+                Chunk& chunk = chunks_[waiting_.back()];
+                waiting_.pop_back();
+                if (!score_here(chunk.begin, chunk.end, stop)) return false;
+                set_scored(chunk);
+            }
         }
-        const auto before = Clock::now();
-        if (!own_->evaluate(mine_, std::span(fresh_scores_).first(mine_.size()), std::move(stop), my_bases_))
-            return false;
-        if (!mine_.empty())
-            each_s_ = std::chrono::duration<double>(Clock::now() - before).count() /
-                      static_cast<double>(mine_.size());
-        if (shares == 1) return true;
-        if (!ranks_.poll([&] { return std::ranges::none_of(ranks_.peers_, awaited); }, awaited)) return false;
-        for (std::size_t share = 1; share < shares; ++share) {
-            Peer& peer = ranks_.peers_[share];
-            std::span<const std::byte> bytes = *peer.scores;
-            peer.runs = take_number_off(bytes);
-            take_off(bytes, std::span(fresh_scores_).subspan(begin(share), begin(share + 1) - begin(share)));
-        }
-        unfinished_ = false;
         return true;
     }
 
-    bool is_working(const Peer& peer, std::size_t shares) const {
-        const auto rank = static_cast<std::size_t>(&peer - ranks_.peers_.data());
-        return rank > 0 && rank < shares;
+    bool score_here(std::size_t begin, std::size_t end, const std::stop_token& stop) {
+        if (begin == end) return true;
+        mine_.resize(end - begin);
+        my_bases_.resize(bases_.empty() ? 0 : mine_.size());
+        for (std::size_t i = begin; i < end; ++i) {
+            mine_[i - begin] = placements_[fresh_[i].index];
+            if (!bases_.empty()) my_bases_[i - begin] = bases_[fresh_[i].index];
+        }
+        const auto before = Clock::now();
+        if (!own_->evaluate(mine_, std::span(fresh_scores_).subspan(begin, end - begin), stop, my_bases_))
+            return false;
+        each_s_ =
+            std::chrono::duration<double>(Clock::now() - before).count() / static_cast<double>(mine_.size());
+        return true;
     }
 
-    void send(std::span<const Placement> placements, std::size_t rank, std::size_t begin, std::size_t end,
-              Bases bases) {
+    void set_scored(Chunk& chunk) {
+        if (std::exchange(chunk.scored, true)) return;
+        --unscored_;
+        const auto which = static_cast<std::size_t>(&chunk - chunks_.data());
+        std::erase(waiting_, which);
+    }
+
+    /// Takes the scores that have come; what comes of an earlier batch, or a second time, is dropped.
+    void take_scores() {
+        for (Peer& peer : ranks_.peers_) {
+            for (const Bytes& answer : std::exchange(peer.answers, {})) {
+                peer.work.pop_front();
+                std::span<const std::byte> bytes = answer;
+                const std::uint64_t id = take_number_off(bytes);
+                peer.runs = take_number_off(bytes);
+                take_off(bytes, std::span(&peer.delta_use, 1));
+                if (id >> 32 != (batch_ & 0xffffffffU)) continue;
+                Chunk& chunk = chunks_[id & 0xffffffffU];
+                if (chunk.scored) continue;
+                take_off(bytes, std::span(fresh_scores_).subspan(chunk.begin, chunk.end - chunk.begin));
+                set_scored(chunk);
+            }
+        }
+    }
+
+    /// Puts chunks back whose rank takes long, or is lost, if nothing else is left to score.
+    void take_back() {
+        if (!waiting_.empty()) return;
+        const auto now = Clock::now();
+        for (Chunk& chunk : chunks_) {
+            if (chunk.scored || !chunk.late || now < *chunk.late) continue;
+            chunk.late.reset();
+            waiting_.push_back(static_cast<std::size_t>(&chunk - chunks_.data()));
+        }
+    }
+
+    /// Gives the other ranks a chunk to score and one to go on with.
+    void hand_out() {
+        for (std::size_t some = 1; some <= kChunksAhead; ++some) {
+            for (std::size_t rank = 1; rank < ranks_.peers_.size() && !waiting_.empty(); ++rank) {
+                Peer& peer = ranks_.peers_[rank];
+                if (peer.lost || peer.work.size() >= some) continue;
+                const std::size_t which = waiting_.back();
+                waiting_.pop_back();
+                send(which, rank);
+                Chunk& chunk = chunks_[which];
+                peer.work.push_back(chunk.end - chunk.begin);
+                const auto placements = std::accumulate(peer.work.begin(), peer.work.end(), std::size_t{0});
+                const std::chrono::duration<double> expected(static_cast<double>(placements) * each_s_);
+                chunk.late =
+                    Clock::now() + kLeastLate +
+                    std::chrono::duration_cast<Clock::duration>(kLateAfter * std::min(expected, kLongest));
+            }
+        }
+        ranks_.mailbox_.sent();
+    }
+
+    void send(std::size_t which, std::size_t rank) {
+        const Chunk& chunk = chunks_[which];
         Placement& known = ranks_.peers_[rank].base;
-        // Other placements of a share may have other bases, which cost messages.
-        const Placement* const base = bases.empty() || begin == end ? nullptr : bases[fresh_[begin].index];
+        // Other placements of a chunk may have other bases, which cost messages.
+        const Placement* const base = bases_.empty() ? nullptr : bases_[fresh_[chunk.begin].index];
         if (const Placement now = base == nullptr ? Placement() : *base; now != known) {
             known = now;
             Bytes bytes;
@@ -262,10 +361,12 @@ private:
             ranks_.mailbox_.post(static_cast<int>(rank), kBase, std::move(bytes));
         }
         Bytes bytes;
-        bytes.reserve(sizeof(std::uint64_t) + (end - begin) * placements.front().size() * sizeof(DeviceId));
-        append(bytes, std::uint64_t{end - begin});
-        for (std::size_t i = begin; i < end; ++i)
-            append(bytes, std::span<const DeviceId>(placements[fresh_[i].index]));
+        const std::size_t count = chunk.end - chunk.begin;
+        bytes.reserve(2 * sizeof(std::uint64_t) + count * placements_.front().size() * sizeof(DeviceId));
+        append(bytes, batch_ << 32 | which);
+        append(bytes, std::uint64_t{count});
+        for (std::size_t i = chunk.begin; i < chunk.end; ++i)
+            append(bytes, std::span<const DeviceId>(placements_[fresh_[i].index]));
         ranks_.mailbox_.post(static_cast<int>(rank), kWork, std::move(bytes));
     }
 
@@ -273,20 +374,29 @@ private:
     std::unique_ptr<Evaluator> own_;
     ScoreCache cache_;         ///< scores of all ranks: a placement may go to a different rank the next time
     double each_s_ = 0;        ///< seconds per placement that this rank needed last
-    bool unfinished_ = false;  ///< a batch was interrupted and answers to it may be under way: the other
-                               ///< ranks get no more work
+    std::uint64_t batch_ = 0;  ///< number of the current batch
 
     // State of the current batch; kept between batches to reuse the memory.
+    std::span<const Placement> placements_;
+    Bases bases_;
     std::span<const ScoreCache::Fresh> fresh_;
     std::vector<Score> fresh_scores_;
+    std::vector<Chunk> chunks_;
+    std::vector<std::size_t> waiting_;  ///< chunks that no rank has, the next one last
+    std::size_t unscored_ = 0;          ///< number of chunks
     std::vector<Placement> mine_;
     std::vector<const Placement*> my_bases_;
 };
 
 std::unique_ptr<Evaluator> LeadingRank::evaluator(RankWork own) {
     const auto awaited = [](const Peer& peer) { return !peer.conditions; };
-    poll([&] { return error_ || std::ranges::none_of(peers_.begin() + 1, peers_.end(), awaited); }, awaited);
-    if (error_) throw RankError(*error_);
+    while (true) {
+        take();
+        if (error_) throw RankError(*error_);
+        if (stop_.stop_requested() || std::none_of(peers_.begin() + 1, peers_.end(), awaited)) break;
+        watch(awaited);
+        std::this_thread::sleep_for(kPause);
+    }
     for (int rank = 1; rank < mailbox_.size(); ++rank) {
         const auto& theirs = peers_[static_cast<std::size_t>(rank)].conditions;
         if (theirs && *theirs != own.conditions)
@@ -303,16 +413,25 @@ void serve_rank(const std::function<RankWork()>& prepare) {
         Tag tag;
         Bytes bytes;
     };
+    struct Asked {
+        std::uint64_t id = 0;
+        Placement base;
+        std::vector<Placement> placements;
+    };
     RankWork work;
     Placement base;
-    std::vector<Placement> placements;
+    std::deque<Asked> asked;
     std::stop_source stop;
-    const auto score = [&] {
-        std::vector<Score> scores(placements.size());
-        const std::vector<const Placement*> bases(base.empty() ? 0 : placements.size(), &base);
-        work.evaluator->evaluate(placements, scores, stop.get_token(), bases);
+    const auto score = [&](const Asked& chunk) {
+        std::vector<Score> scores(chunk.placements.size());
+        const std::vector<const Placement*> bases(chunk.base.empty() ? 0 : chunk.placements.size(),
+                                                  &chunk.base);
+        work.evaluator->evaluate(chunk.placements, scores, stop.get_token(), bases);
         Bytes bytes;
+        append(bytes, chunk.id);
         append(bytes, work.evaluator->runs());
+        const DeltaUse use = work.evaluator->delta_use();
+        append(bytes, std::span(&use, 1));
         append(bytes, std::span<const Score>(scores));
         return Answer{kScores, std::move(bytes)};
     };
@@ -338,20 +457,25 @@ void serve_rank(const std::function<RankWork()>& prepare) {
                 base.resize(bytes.size() / sizeof(DeviceId));
                 take_off(bytes, std::span(base));
             } else if (message->tag == kWork) {
-                placements.resize(take_number_off(bytes));
+                asked.push_back({take_number_off(bytes), base, {}});
+                Asked& chunk = asked.back();
+                chunk.placements.resize(take_number_off(bytes));
                 const std::size_t genes =
-                    placements.empty() ? 0 : bytes.size() / placements.size() / sizeof(DeviceId);
-                for (Placement& placement : placements) {
+                    chunk.placements.empty() ? 0 : bytes.size() / chunk.placements.size() / sizeof(DeviceId);
+                for (Placement& placement : chunk.placements) {
                     placement.resize(genes);
                     take_off(bytes, std::span(placement));
                 }
-                task = std::async(std::launch::async, score);
             } else if (message->tag == kEnd) {
                 ended = true;
             }
         }
         mailbox.sent();
         if (!mailbox.error().empty()) throw std::runtime_error(mailbox.error());
+        if (!task.valid() && !asked.empty()) {
+            task = std::async(std::launch::async, score, std::move(asked.front()));
+            asked.pop_front();
+        }
         if (!task.valid()) {
             std::this_thread::sleep_for(pause);
             pause = std::min<Clock::duration>(pause * 2, kLongestPause);

@@ -35,7 +35,7 @@ struct RankWork {
 /// The other ranks, which serve, as seen from rank 0.
 class LeadingRank {
 public:
-    /// `stop`: stop source of the search; also requested if a rank no longer answers.
+    /// `stop`: stop source of the search; also requested if MPI fails.
     explicit LeadingRank(std::stop_source stop);
     /// Ends the other ranks if end() has not done so.
     ~LeadingRank();
@@ -44,7 +44,8 @@ public:
 
     /// Waits until all ranks are ready, and returns an evaluator that distributes batches over them,
     /// including this one; it may not outlive this object. Scores are those of `own`, whatever the number of
-    /// ranks. Throws RankError for a rank that failed or has other conditions. To be called once.
+    /// ranks. What a rank is given that takes long, fails or no longer answers, others score again. Throws
+    /// RankError for a rank that fails before it is ready or has other conditions. To be called once.
     std::unique_ptr<Evaluator> evaluator(RankWork own);
 
     /// Ends the other ranks. Returns the error of one of them, if any: it failed, or did not answer in time.
@@ -57,13 +58,14 @@ private:
     struct Peer;
 
     std::string name(int rank) const;
-    void fail(int rank, const std::string& what);
+    /// Gives up a rank; the others go on.
+    void lose(int rank, const std::string& what);
+    /// Number of other ranks that are not lost.
+    std::size_t working() const;
     /// Receives the messages that have arrived; stores scores and reports with their peers.
     void take();
-    /// Regularly asks the ranks for which `awaited` is true for a sign of life; a rank that gives none fails.
+    /// Regularly asks the ranks for which `awaited` is true for a sign of life; one that gives none is lost.
     void watch(const std::function<bool(const Peer&)>& awaited);
-    /// Polls until `done` returns true; returns false if the search was stopped before.
-    bool poll(const std::function<bool()>& done, const std::function<bool(const Peer&)>& awaited);
 
     Mailbox mailbox_;
     std::stop_source stop_;

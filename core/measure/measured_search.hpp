@@ -61,6 +61,7 @@ public:
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases bases = {}) override;
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    DeltaUse delta_use() const override { return evaluator_->delta_use(); }
     Workers* workers() override { return evaluator_->workers(); }
 
     /// Best first.

@@ -39,14 +39,16 @@ public:
         return slot.state == State::none ? kNone : latest_;
     }
 
-    /// Returns the run of the slot, or null while another thread records it. Whoever comes first records it.
-    const KnownRun* run(std::size_t which, DeltaSimulator& simulator) {
+    /// Returns the run of the slot, or null while another thread records it. Whoever comes first records it
+    /// and counts it in `use`.
+    const KnownRun* run(std::size_t which, DeltaSimulator& simulator, DeltaUse& use) {
         Slot& slot = slots_[which];
         State state = State::wanted;
         if (slot.state.compare_exchange_strong(state, State::recording)) {
             simulator.record(slot.base, slot.run, kSnapshots);
             slot.drift = 0;
             slot.state = state = State::ready;
+            ++use.recorded;
         }
         return state == State::ready ? &slot.run : nullptr;
     }
@@ -134,6 +136,11 @@ public:
     }
 
     std::uint64_t runs() const override { return runs_; }
+    DeltaUse delta_use() const override {
+        DeltaUse use;
+        for (const Simulators& own : simulators_) use += own.use;
+        return use;
+    }
     Workers* workers() override { return &workers_; }
 
 private:
@@ -141,6 +148,7 @@ private:
     struct Simulators {
         std::optional<Simulator> whole;
         std::optional<DeltaSimulator> delta;
+        DeltaUse use;
     };
 
     void find_bases(Bases bases) {
@@ -153,13 +161,23 @@ private:
     const Outcome& outcome(Simulators& own, const Placement& placement, std::size_t base) {
         if (base != KnownRuns::kNone) {
             if (!own.delta) own.delta.emplace(problem_, options_);
-            if (const KnownRun* run = known_runs_.run(base, *own.delta)) {
+            if (const KnownRun* run = known_runs_.run(base, *own.delta, own.use)) {
                 own.delta->use(*run);
-                return own.delta->run(placement);
+                const Outcome& outcome = own.delta->run(placement);
+                count(own);
+                return outcome;
             }
         }
         if (!own.whole) own.whole.emplace(problem_, options_);
         return own.whole->run(placement);
+    }
+
+    /// Counts the latest run of the delta simulator.
+    static void count(Simulators& own) {
+        const DeltaSimulator::Effort effort = own.delta->effort();
+        if (effort.simulated - own.use.events < effort.full - own.use.full_events) ++own.use.simulations;
+        own.use.events = effort.simulated;
+        own.use.full_events = effort.full;
     }
 
     Score score(Simulators& own, const Placement& placement, std::size_t base) {
@@ -187,6 +205,19 @@ private:
 };
 
 }  // namespace
+
+DeltaUse& DeltaUse::operator+=(const DeltaUse& other) {
+    simulations += other.simulations;
+    recorded += other.recorded;
+    events += other.events;
+    full_events += other.full_events;
+    return *this;
+}
+
+DeltaUse DeltaUse::operator-(const DeltaUse& before) const {
+    return {simulations - before.simulations, recorded - before.recorded, events - before.events,
+            full_events - before.full_events};
+}
 
 std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem,
                                                 SimulationOptions options, MemoryPenalty penalty,

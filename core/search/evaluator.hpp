@@ -18,6 +18,17 @@ namespace placewright {
 /// [placement of a batch]: a placement from which it differs in few groups, or null. Empty: none is known.
 using Bases = std::span<const Placement* const>;
 
+/// What delta simulation did for an evaluator. Depends on the number of threads, unlike the scores.
+struct DeltaUse {
+    std::uint64_t simulations = 0;  ///< those that were cut short
+    std::uint64_t recorded = 0;     ///< runs recorded to compare with, each as long as three simulations
+    std::uint64_t events = 0;       ///< events simulated for placements with a recorded run
+    std::uint64_t full_events = 0;  ///< events of the same placements simulated whole
+
+    DeltaUse& operator+=(const DeltaUse& other);
+    DeltaUse operator-(const DeltaUse& before) const;
+};
+
 class Evaluator {
 public:
     virtual ~Evaluator() = default;
@@ -30,6 +41,9 @@ public:
     /// Returns the number of simulations (or measurements) actually run; repeated placements are answered
     /// from a cache.
     virtual std::uint64_t runs() const = 0;
+
+    /// Returns the part that delta simulation has in runs(); zeros where there is none.
+    virtual DeltaUse delta_use() const { return {}; }
 
     /// Returns the threads that the evaluator uses, which may help between two batches; null: there are none.
     virtual Workers* workers() { return nullptr; }

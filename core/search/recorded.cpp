@@ -46,6 +46,7 @@ public:
     }
 
     std::uint64_t runs() const override { return evaluator_->runs(); }
+    DeltaUse delta_use() const override { return evaluator_->delta_use(); }
     Workers* workers() override { return evaluator_->workers(); }
 
 private:

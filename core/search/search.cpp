@@ -77,6 +77,7 @@ public:
           pause_(pause),
           naming_(naming),
           runs_before_(evaluator.runs()),
+          delta_before_(evaluator.delta_use()),
           ask_limit_(stop_, budget.is_timed()) {
         optimizer_.stop_on(ask_limit_.token());
         optimizer_.work_with(evaluator_.workers());
@@ -215,6 +216,7 @@ private:
         SearchProgress progress;
         progress.evaluations = evaluations_;
         progress.simulations = evaluator_.runs() - runs_before_;
+        progress.delta = evaluator_.delta_use() - delta_before_;
         progress.elapsed_s = elapsed_s();
         progress.eta_s = eta_s(progress.elapsed_s);
         progress.latest_mean_s = latest_.mean();
@@ -251,6 +253,7 @@ private:
     Pause* const pause_;
     const NamingCallback& naming_;
     const std::uint64_t runs_before_;
+    const DeltaUse delta_before_;
     AskLimit ask_limit_;
     const Clock::time_point start_ = Clock::now();
     Clock::time_point next_report_ = start_;

@@ -41,6 +41,7 @@ enum class SearchEnd : std::uint8_t { budget, exhausted, cancelled };
 struct SearchProgress {
     std::uint64_t evaluations = 0;
     std::uint64_t simulations = 0;
+    DeltaUse delta;  ///< of the simulations
     double elapsed_s = 0;
     double eta_s = 0;          ///< until the budget is used up; infinity if nothing ends it
     double latest_mean_s = 0;  ///< as CurvePoint::mean_s

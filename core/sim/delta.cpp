@@ -19,7 +19,7 @@ using namespace event_loop;
 
 /// Least average number of events between two snapshots: resuming from a snapshot costs as much as these.
 constexpr std::size_t kLeastEvents = 24;
-constexpr std::size_t kSnapshotBytes = std::size_t{64} << 20;  ///< of all snapshots together
+constexpr std::size_t kSnapshotBytes = std::size_t{32} << 20;  ///< of all snapshots together
 constexpr std::size_t kMostMoves = 16;                         ///< groups that may differ from the base
 
 }  // namespace
@@ -506,10 +506,12 @@ struct DeltaSimulator::State {
 
     bool same_message(std::uint32_t here, const Snapshot& snapshot, std::uint32_t there) const {
         const auto parts_of = [](const Transfer& t) {
-            return std::tie(t.tensor, t.tensor_end, t.from, t.to, t.leg, t.left, t.place.key);
+            return std::tie(t.tensor, t.tensor_end, t.from, t.to, t.leg, t.left);
         };
         const Transfer& own = run_state.transfers[here];
-        if (parts_of(own) != parts_of(snapshot.run_state.transfers[there])) return false;
+        const Transfer& other = snapshot.run_state.transfers[there];
+        if (parts_of(own) != parts_of(other)) return false;
+        if (tables.sorts_transfers() && own.place.key != other.place.key) return false;
         // A tensor is part of the message if it has references on the target device.
         for (TensorId tensor = own.tensor; own.tensor_end - own.tensor > 1 && tensor < own.tensor_end;
              ++tensor) {
@@ -523,8 +525,8 @@ struct DeltaSimulator::State {
 
     /// The items of a queue in order; `child` is empty if the queue is not sorted.
     template <class PlaceOf>
-    static void list(const Queue& queue, const std::vector<std::uint32_t>& next,
-                     const std::vector<std::uint32_t>& child, PlaceOf place_of,
+    static void list(const Queue& queue, std::span<const std::uint32_t> next,
+                     std::span<const std::uint32_t> child, PlaceOf place_of,
                      std::vector<std::uint32_t>& items) {
         items.clear();
         const auto add = [&](std::uint32_t item) {

@@ -75,8 +75,8 @@ private:
 
 /// Position of an item in a sorted queue: smaller keys first, equal keys in the order of arrival.
 struct QueueKey {
-    std::uint64_t key = 0;
-    std::uint64_t arrival = 0;
+    std::uint64_t key;
+    std::uint64_t arrival;
 
     bool before(const QueueKey& other) const {
         return (static_cast<uint128>(key) << 64 | arrival) <

@@ -368,7 +368,7 @@ void PlacedTables::count_ops(const Tables& tables) {
 
 RunState::RunState(const Tables& tables, std::size_t most_transfers) {
     const Problem& problem = tables.problem;
-    const std::size_t items = std::size_t{tables.slots} << tables.op_bits;
+    const std::size_t items = (std::size_t{tables.slots - 1} << tables.op_bits) + problem.ops;
     waiting.resize(items);
     next_op.resize(items);
     references.assign(tables.tensor_count() * problem.devices * tables.slots, 0);

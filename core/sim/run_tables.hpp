@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/core/noinit_adaptor.hpp>
+
 #include "core/base/infinity.hpp"
 #include "core/cost/problem.hpp"
 #include "core/sim/event_heap.hpp"
@@ -67,19 +69,20 @@ struct Waiting {
     std::uint32_t device = 0;
 };
 
-/// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`.
+/// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`. Its fields
+/// have no values before it is sent, see RunState::transfers.
 struct Transfer {
-    TensorId tensor = 0, tensor_end = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t leg = 0;  ///< index into Tables::leg_table
-    std::uint32_t last_leg = 0;
-    DeviceId from = 0, to = 0;
-    bool left = false;  ///< whether its first leg is done
+    TensorId tensor, tensor_end;
+    std::uint32_t slot;
+    std::uint32_t leg;  ///< index into Tables::leg_table
+    std::uint32_t last_leg;
+    DeviceId from, to;
+    bool left;  ///< whether its first leg is done
     /// Number of links of its leg at which another message is first in the queue or there is no room;
     /// kStarted once it has started. Only with Tables::legs.
-    std::uint16_t blocked = 0;
-    double bytes = 0;       ///< of all its tensors, as sent
-    double duration_s = 0;  ///< of its current leg
+    std::uint16_t blocked;
+    double bytes;       ///< of all its tensors, as sent
+    double duration_s;  ///< of its current leg
     /// QueueKey in the queues; only with Tables::legs, the key only with Tables::sorts_transfers.
     QueueKey place;
 
@@ -251,6 +254,11 @@ private:
     std::vector<TensorId> copied_;  ///< [device]: the last tensor that is copied there
 };
 
+/// Items without values: of as many as there can be, most runs use few, and the memory of the others is never
+/// touched.
+template <class Item>
+using Room = std::vector<Item, boost::noinit_adaptor<std::allocator<Item>>>;
+
 /// The state of a run.
 struct RunState {
     explicit RunState(const Tables& tables) : RunState(tables, tables.most_transfers) {}
@@ -266,10 +274,10 @@ struct RunState {
     /// [(slot * tensors + tensor) * devices + device]: number of readers and outgoing transfers of the copy
     /// there. All zero after a run, unless readers free nothing (readers_release).
     std::vector<std::uint32_t> references;
-    std::vector<Transfer> transfers;
+    Room<Transfer> transfers;
     /// [transfer << leg_bits | position]: links of the link queues; for unused transfers, of the list of
     /// unused ones.
-    std::vector<std::uint32_t> next_transfer;
+    Room<std::uint32_t> next_transfer;
     std::uint32_t free_transfer = kNone;  ///< first of the transfers that were returned
     std::uint32_t fresh_transfer = 0;     ///< first transfer that was not used in this run
     std::vector<DeviceState> devices;

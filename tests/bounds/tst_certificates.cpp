@@ -2,7 +2,10 @@
 // Bounds that need solvers, compared with all placements of small problems and with the figures of the
 // published workloads.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <csignal>
+#include <thread>
 
 #include <QtTest>
 
@@ -134,6 +137,7 @@ private Q_SLOTS:
     void devicesThatAreAlikeAreToldApart();
     void workloads_data();
     void workloads();
+    void solvingLeavesInterruptsToTheProgram();
     void workloadsAreProven_data();
     void workloadsAreProven();
 
@@ -331,6 +335,31 @@ void TestCertificates::devicesThatAreAlikeAreToldApart() {
     const Placement placement = program.placement(result.x);
     QCOMPARE(placement[1], DeviceId{0});
     QCOMPARE(placement[3], DeviceId{1});
+}
+
+void TestCertificates::solvingLeavesInterruptsToTheProgram() {
+    const auto own = [](int) {};
+    void (*const handler)(int) = own;
+    const auto before = std::signal(SIGINT, handler);
+    const auto restore = qScopeGuard([&] { std::signal(SIGINT, before); });
+    std::atomic<int> others = 0;
+    {
+        const std::jthread watcher([&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                struct sigaction now {};
+                sigaction(SIGINT, nullptr, &now);
+                if (now.sa_handler != handler) ++others;
+            }
+        });
+        std::vector<double> loads;
+        for (int i = 0; i < 60; ++i) loads.push_back(10 + i % 7);
+        const LoadModel model = row_of_groups(4, loads, 1);
+        const LoadProgramme program(model, own_loads(model), kInfinity);
+        IntegerLimits limits;
+        limits.nodes = 1;
+        QVERIFY(solve_integer(program.program(), limits).bound > 0);
+    }
+    QCOMPARE(others.load(), 0);
 }
 
 void TestCertificates::workloadsAreProven_data() {

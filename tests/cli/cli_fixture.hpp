@@ -50,10 +50,11 @@ inline QJsonObject object_of(const QStringList& arguments, int status = 0) {
     return json_of(result, status).object();
 }
 
-/// Removes the members that depend on the computer; the bound is one of them, because it is raised during
-/// the search.
+/// Removes the members that depend on the computer, as the bound does, which is raised during the search, or
+/// on the number of threads.
 inline QJsonObject untimed(QJsonObject found) {
-    for (const char* timed : {"wall_s", "simulations_per_s", "lower_bound_s", "bound"}) found.remove(timed);
+    for (const char* timed : {"wall_s", "simulations_per_s", "delta", "lower_bound_s", "bound"})
+        found.remove(timed);
     return found;
 }
 

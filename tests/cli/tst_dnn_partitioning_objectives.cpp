@@ -115,9 +115,7 @@ Workload random_workload(Random& random) {
 
 }  // namespace
 
-Q_DECLARE_METATYPE(Workload)
 using Placing = std::map<int, int>;
-Q_DECLARE_METATYPE(Placing)
 
 class TestDnnPartitioningObjectives : public test::WorkloadFixture {
     Q_OBJECT

@@ -2,6 +2,8 @@
 // What tst_distributed starts with mpirun: a search's evaluator on several ranks, with scores and failures
 // that are known.
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -41,14 +43,20 @@ private:
     std::uint64_t runs_ = 0;
 };
 
-/// Scores until it is stopped.
+/// Scores until it is stopped, or stops its process.
 class Endless final : public Evaluator {
 public:
+    explicit Endless(bool stops_process = false) : stops_process_(stops_process) {}
+
     bool evaluate(std::span<const Placement>, std::span<Score>, std::stop_token stop, Bases) override {
+        if (stops_process_) raise(SIGSTOP);
         while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return false;
     }
     std::uint64_t runs() const override { return 0; }
+
+private:
+    bool stops_process_;
 };
 
 /// Gives rank 1 work, and then a message that makes no sense, which ends it and, by MPI, this rank.
@@ -101,7 +109,8 @@ void spread(LeadingRank& ranks, int size) {
     check_scores(*evaluator, batch(121, 181), &other);
     check_scores(*evaluator, batch(181, 241), nullptr);
     expect(evaluator->runs() == 241, "all simulations are counted");
-    expect(own.runs() == 1 + 4 * (60 / static_cast<unsigned>(size)), "every rank has its share");
+    expect(own.runs() > 4 && own.runs() < 1 + 4 * 60 / static_cast<unsigned>(size) * 3 / 2,
+           "every rank has its share");
 
     // What was scored once, here or elsewhere, is not scored again, nor is a repetition.
     std::vector<Placement> repeats = batch(181, 301);
@@ -117,6 +126,33 @@ void spread(LeadingRank& ranks, int size) {
     std::cout << "done" << std::endl;
 }
 
+/// Scores batches beside a rank that does not do its part. Prints what is known of it in the end.
+void outrun(LeadingRank& ranks) {
+    const auto evaluator = ranks.evaluator({std::make_unique<Sum>(), "same"});
+    check_scores(*evaluator, batch(0, 60), nullptr);
+    check_scores(*evaluator, batch(60, 120), nullptr);
+    const auto& lost = ranks.end();
+    std::cout << (lost ? lost->rank() + ": " + lost->what() : "done") << std::endl;
+}
+
+/// Scores batches with all ranks. Prints how many times as fast as one rank they are.
+void measure(LeadingRank& ranks) {
+    const auto evaluator = ranks.evaluator({std::make_unique<Sum>(), "same"});
+    check_scores(*evaluator, batch(0, 1), nullptr);
+    const auto begin = std::chrono::steady_clock::now();
+    constexpr std::size_t kBatches = 10, kEach = 200;
+    for (std::size_t i = 0; i < kBatches; ++i)
+        check_scores(*evaluator, batch(1 + i * kEach, 1 + (i + 1) * kEach), nullptr);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    Sum alone;
+    std::vector<Score> scores(kEach);
+    const auto second = std::chrono::steady_clock::now();
+    alone.evaluate(batch(0, kEach), scores, {}, {});
+    const std::chrono::duration<double> one = std::chrono::steady_clock::now() - second;
+    expect(!ranks.end(), "all ranks end well");
+    std::cout << kBatches * one.count() / taken.count() << std::endl;
+}
+
 int run(const std::string& mode) {
     const std::optional<Launch> launched = launch();
     expect(launched.has_value(), "started by mpirun");
@@ -124,7 +160,10 @@ int run(const std::string& mode) {
         serve_rank([&] {
             if (mode == "unprepared" && launched->rank == 1) throw std::runtime_error("no file");
             if (mode == "garbled") return RankWork{std::make_unique<Endless>(), "same"};
-            return RankWork{std::make_unique<Sum>(mode == "broken"), mode == "different" ? "other" : "same"};
+            if ((mode == "slow" || mode == "stopped") && launched->rank == 1)
+                return RankWork{std::make_unique<Endless>(mode == "stopped"), "same"};
+            const bool fails = mode == "broken" && launched->rank == 1;
+            return RankWork{std::make_unique<Sum>(fails), mode == "different" ? "other" : "same"};
         });
         return 0;
     }
@@ -136,13 +175,11 @@ int run(const std::string& mode) {
             spread(ranks, launched->size);
             return 0;
         }
-        const auto evaluator = ranks.evaluator({std::make_unique<Sum>(), "same"});
-        check_scores(*evaluator, batch(0, 1), nullptr);
-        std::vector<Score> scores(60);
-        expect(!evaluator->evaluate(batch(1, 61), scores, stop.get_token()),
-               "a rank that fails ends the search");
-        expect(stop.stop_requested() && ranks.end().has_value(), "the failure is known");
-        std::cout << ranks.end()->rank() << ": " << ranks.end()->what() << std::endl;
+        if (mode == "scaling") {
+            measure(ranks);
+            return 0;
+        }
+        outrun(ranks);
     } catch (const RankError& error) {
         std::cout << error.rank() << ": " << error.what() << std::endl;
     }

@@ -37,6 +37,7 @@ QJsonObject found_in(const Result& result) {
         qWarning() << result.status << result.out.left(300) << result.err;
     found.remove("wall_s");
     found.remove("simulations_per_s");
+    found.remove("delta");
     return found;
 }
 
@@ -62,8 +63,9 @@ class TestDistributed : public QObject {
 
     QString path(const QString& name) const { return m_folder.filePath(name); }
 
-    /// A search on `ranks` that will not end of itself, when scores have come.
-    void begin(QProcess& process, int ranks, const QStringList& more) const;
+    /// A search on `ranks`, when scores have come; it will not end of itself unless `evaluations` say so.
+    void begin(QProcess& process, int ranks, const QStringList& more,
+               const QString& evaluations = QStringLiteral("1000000000")) const;
     /// That the placement in `file` can be used.
     void expectPlacement(const QString& file) const;
 
@@ -82,6 +84,7 @@ private Q_SLOTS:
     void strayVariables();
     void aRankThatFailsStopsItsWork();
     void deadRank();
+    void searchWithoutTheDead();
     void interrupted();
     void aRankEndsWithoutTheFirst_data();
     void aRankEndsWithoutTheFirst();
@@ -109,28 +112,36 @@ void TestDistributed::evaluator_data() {
     QTest::addColumn<int>("ranks");
     QTest::addColumn<QString>("mode");
     QTest::addColumn<QString>("said");
+    QTest::addColumn<int>("status");
     QTest::newRow("two ranks") << 2 << "spread"
-                               << "^done\n$";
+                               << "^done\n$" << 0;
     QTest::newRow("three ranks") << 3 << "spread"
-                                 << "^done\n$";
+                                 << "^done\n$" << 0;
     QTest::newRow("cannot prepare") << 3 << "unprepared"
-                                    << "^rank 1 on .+: no file\n$";
+                                    << "^rank 1 on .+: no file\n$" << 0;
     QTest::newRow("other conditions")
         << 2 << "different"
-        << "^rank 1 on .+: has another network, machine or simulation than rank 0\n$";
+        << "^rank 1 on .+: has another network, machine or simulation than rank 0\n$" << 0;
+    // The others score what these ranks were given.
     QTest::newRow("fails amid the search") << 3 << "broken"
-                                           << "^rank [12] on .+: it is broken\n$";
+                                           << "^rank 1 on .+: it is broken\n$" << 0;
+    QTest::newRow("takes too long") << 3 << "slow"
+                                    << "^done\n$" << 0;
+    // MPI cannot end before all processes have.
+    QTest::newRow("answers no more") << 3 << "stopped"
+                                     << "^rank 1 on .+: no longer answers: .+\n$" << 1;
 }
 
 void TestDistributed::evaluator() {
     QFETCH(int, ranks);
     QFETCH(QString, mode);
     QFETCH(QString, said);
+    QFETCH(int, status);
     const Result result = mpirun(ranks, {PLACEWRIGHT_RANKS_PROGRAM, mode});
     QVERIFY2(QRegularExpression(said).match(QString::fromUtf8(result.out)).hasMatch(),
              result.out + result.err);
-    QCOMPARE(result.status, 0);
-    QCOMPARE(result.err, QByteArray());
+    QCOMPARE(result.status, status);
+    if (status == 0) QCOMPARE(result.err, QByteArray());
 }
 
 void TestDistributed::sameResult_data() {
@@ -239,12 +250,13 @@ void TestDistributed::aRankThatFailsStopsItsWork() {
     QCOMPARE(result.out, QByteArray());
 }
 
-void TestDistributed::begin(QProcess& process, int ranks, const QStringList& more) const {
+void TestDistributed::begin(QProcess& process, int ranks, const QStringList& more,
+                            const QString& evaluations) const {
     const QString scores = path("scores");
     QFile::remove(scores);
     process.start("mpirun", ranks_of(ranks, QStringList{PLACEWRIGHT_CLI, "optimize", "resnet50", "--machine",
                                                         "4x-v100-nvlink", "--algorithm", "genetic",
-                                                        "--evaluations", "1000000000", "--scores", scores} +
+                                                        "--evaluations", evaluations, "--scores", scores} +
                                                 more));
     if (!process.waitForStarted() ||
         !QTest::qWaitFor([&] { return QFile(scores).size() > 20'000; }, kPatienceMs))
@@ -280,6 +292,34 @@ void TestDistributed::deadRank() {
                              "genetic",  "--evaluations", "200",       "--json"};
     QCOMPARE(found_in(run_program(PLACEWRIGHT_CLI, search + QStringList{"--scores", path("scores")})),
              found_in(run_program(PLACEWRIGHT_CLI, search)));
+}
+
+void TestDistributed::searchWithoutTheDead() {
+    constexpr auto kEvaluations = "40000";
+    qputenv("OMPI_MCA_orte_enable_recovery", "1");  // else mpirun ends the other ranks
+    QProcess process;
+    begin(process, 3, {"--json"}, kEvaluations);
+    qunsetenv("OMPI_MCA_orte_enable_recovery");
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    const pid_t rank = process_of(process, 2);
+    QVERIFY(rank > 0);
+    QCOMPARE(::kill(rank, SIGKILL), 0);
+    const Result result = result_of(process);
+    QVERIFY2(QRegularExpression(
+                 "placewright-cli: rank 2 on .+ no longer answers.*; the search went on without it\n")
+                 .match(QString::fromUtf8(result.err))
+                 .hasMatch(),
+             result.err);
+    const Result alone =
+        run_program(PLACEWRIGHT_CLI, {"optimize", "resnet50", "--machine", "4x-v100-nvlink", "--algorithm",
+                                      "genetic", "--evaluations", kEvaluations, "--json"});
+    const auto search_of = [](const Result& of) {
+        QJsonObject found = found_in(of);
+        // Raised while the search runs.
+        for (const char* bound : {"lower_bound_s", "bound"}) found.remove(bound);
+        return found;
+    };
+    QCOMPARE(search_of(result), search_of(alone));
 }
 
 void TestDistributed::interrupted() {

@@ -68,8 +68,6 @@ ProblemPtr resnet(std::size_t gpus) {
 
 }  // namespace
 
-Q_DECLARE_METATYPE(placewright::OptionValues)
-
 class TestPieces : public QObject {
     Q_OBJECT
 

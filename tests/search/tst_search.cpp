@@ -338,6 +338,10 @@ private Q_SLOTS:
                     }
                 }
             }
+            const DeltaUse use = evaluator->delta_use();
+            QVERIFY(use.recorded >= 1 && use.recorded <= 9);
+            QVERIFY(use.simulations > 0 && use.simulations < evaluator->runs());
+            QVERIFY(use.events > 0 && use.events < use.full_events);
         }
     }
 

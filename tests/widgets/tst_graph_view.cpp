@@ -80,8 +80,6 @@ OpList ops(const QSignalSpy& spy, int index = -1) {
 
 }  // namespace
 
-Q_DECLARE_METATYPE(placewright::OpList)
-
 class TestGraphView : public QObject {
     Q_OBJECT
 

@@ -17,8 +17,6 @@
 #include "widgets/selection_panel.hpp"
 #include "widgets/timeline_view.hpp"
 
-Q_DECLARE_METATYPE(placewright::TimeAxis)
-
 using namespace placewright;
 
 namespace {

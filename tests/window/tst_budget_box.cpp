@@ -7,8 +7,6 @@
 
 using namespace placewright;
 
-Q_DECLARE_METATYPE(placewright::Budget)
-
 class TestBudgetBox : public QObject {
     Q_OBJECT
 

@@ -19,9 +19,6 @@
 
 using namespace placewright;
 
-Q_DECLARE_METATYPE(placewright::OpList)
-Q_DECLARE_METATYPE(placewright::ClosedScopes)
-
 namespace {
 
 using Closed = ClosedScopes;

@@ -219,9 +219,13 @@ void merge_scaled_attention(ChainProgram& program, NodeIndex softmax) {
     program.merge(chain, "scaled_dot_product_attention", std::move(inputs));
 }
 
+bool is_of_attention_module(const Program::Parameter& parameter) {
+    return parameter.path.ends_with("in_proj_weight");
+}
+
 void merge_attention(ChainProgram& program) {
     for (std::size_t i = 0; i < program.program().parameters.size(); ++i) {
-        if (program.program().parameters[i].path.ends_with("in_proj_weight")) merge_module(program, i);
+        if (is_of_attention_module(program.program().parameters[i])) merge_module(program, i);
     }
 }
 

@@ -11,7 +11,9 @@ namespace placewright {
 /// left.
 void merge_scaled_attention(ChainProgram& program, NodeIndex softmax);
 
-/// Merges what torch.nn.MultiheadAttention computes.
+/// Merges what torch.nn.MultiheadAttention computes, which its parameters tell.
 void merge_attention(ChainProgram& program);
+/// Whether merge_attention() begins with a parameter.
+bool is_of_attention_module(const Program::Parameter& parameter);
 
 }  // namespace placewright

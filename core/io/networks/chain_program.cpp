@@ -11,6 +11,7 @@ namespace placewright {
 
 ChainProgram::ChainProgram(Program& program)
     : program_(program), gone_(program.nodes.size()), constant_(program.nodes.size()) {
+    values_.reserve(program.inputs.size() + program.parameters.size() + program.nodes.size());
     for (std::size_t i = 0; i < program.parameters.size(); ++i)
         values_[program.parameters[i].name].parameter = i;
     for (NodeIndex i = 0; i < size(); ++i) {
@@ -35,11 +36,13 @@ ChainProgram::ChainProgram(Program& program)
 }
 
 ChainProgram::~ChainProgram() {
-    std::vector<Program::Node> nodes;
+    NodeIndex left = 0;
     for (NodeIndex i = 0; i < size(); ++i) {
-        if (!gone_[i]) nodes.push_back(std::move(node(i)));
+        if (gone_[i]) continue;
+        if (left != i) node(left) = std::move(node(i));
+        ++left;
     }
-    program_.nodes = std::move(nodes);
+    program_.nodes.resize(left);
 }
 
 void ChainProgram::remove(NodeIndex i) {

@@ -2,8 +2,10 @@
 #include "core/io/networks/known_chains.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -205,6 +207,14 @@ void merge_linear(ChainProgram& program, NodeIndex product) {
 }  // namespace
 
 void merge_known_chains(Program& whole) {
+    // To know who reads and makes each value takes long in a large program.
+    const auto begins_chain = [](const Program::Node& node) {
+        constexpr std::array<std::string_view, 5> kKinds{"mean", "erf", "tanh", "softmax", "matmul"};
+        return std::ranges::find(kKinds, node.kind) != kKinds.end();
+    };
+    if (std::ranges::none_of(whole.nodes, begins_chain) &&
+        std::ranges::none_of(whole.parameters, is_of_attention_module))
+        return;
     ChainProgram program(whole);
     using Functions = Program::Functions;
     const bool any = whole.functions == Functions::unknown;

@@ -69,12 +69,16 @@ private:
 
     /// Returns an unused name: `name`, then name#2 and so on.
     std::string unique(std::string name) {
+        if (taken_.emplace(name, 1).second) return name;
         const std::string wanted = name;
-        while (!taken_.emplace(name, 1).second) name = wanted + '#' + std::to_string(++taken_[wanted]);
+        do {
+            name = wanted + '#' + std::to_string(++taken_[wanted]);
+        } while (!taken_.emplace(name, 1).second);
         return name;
     }
 
     void name_nodes() {
+        taken_.reserve(program_.inputs.size() + program_.nodes.size());
         for (const Program::Value& input : program_.inputs) taken_.emplace(input.name, 1);
         for (Program::Node& node : program_.nodes) {
             if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs[0].name;
@@ -83,15 +87,17 @@ private:
         }
     }
 
-    void define(std::string_view name, Source source, const std::string& place) {
+    /// `place` gives the place in the file for a message.
+    void define(std::string_view name, Source source, const auto& place) {
         if (!sources_.emplace(name, source).second)
-            throw InputError(file_, place, "value " + in_quotes(name) + " is defined twice, expected once");
+            throw InputError(file_, place(), "value " + in_quotes(name) + " is defined twice, expected once");
     }
 
     void name_values() {
         const auto place = [](const char* list, std::size_t index) {
-            return std::string(list) + '[' + std::to_string(index) + ']';
+            return [list, index] { return std::string(list) + '[' + std::to_string(index) + ']'; };
         };
+        sources_.reserve(program_.parameters.size() + program_.inputs.size() + program_.nodes.size());
         // A parameter is no input, even if it is listed among the inputs (ONNX up to IR version 3).
         for (std::size_t i = 0; i < program_.parameters.size(); ++i)
             define(program_.parameters[i].name, {Source::From::parameter, i, 0}, place("parameters", i));
@@ -122,7 +128,7 @@ private:
                     source = *alias;
                     source.view = &node.outputs[output];
                 }
-                define(node.outputs[output].name, source, "node " + in_quotes(node.name));
+                define(node.outputs[output].name, source, [&] { return "node " + in_quotes(node.name); });
             }
         }
     }

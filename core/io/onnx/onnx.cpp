@@ -86,11 +86,11 @@ std::vector<std::string> split_path(const std::string& text, char separator) {
 
 /// Returns whether a name may be that of a parameter in a state_dict: "layer1.0.conv1.weight", but not
 /// "onnx::MatMul_21" or "input.1".
-bool is_state_dict_path(const std::string& name) {
+bool is_state_dict_path(std::string_view name) {
+    constexpr std::size_t kNone = std::string_view::npos;
     const std::size_t dot = name.rfind('.');
-    return dot != std::string::npos && dot + 1 < name.size() && name.find("::") == std::string::npos &&
-           name.find('/') == std::string::npos &&
-           name.find_first_not_of("0123456789", dot + 1) != std::string::npos;
+    return dot != kNone && dot + 1 < name.size() && name.find("::") == kNone && name.find('/') == kNone &&
+           name.find_first_not_of("0123456789", dot + 1) != kNone;
 }
 
 /// Returns the module of a node that PyTorch names "/layer1/layer1.0/conv1/Conv": "layer1/0/conv1". An item
@@ -135,6 +135,7 @@ public:
         read_opsets();
         for (const onnx::FunctionProto& function : model_.functions())
             context_.functions.emplace(std::pair(function.domain(), function.name()), &function);
+        reserve();
         for (const auto& initializer : graph().initializer()) {
             initializers_.insert(initializer.name());
             if (is_vector(initializer.dims(), [](std::int64_t extent) { return extent; }))
@@ -191,6 +192,19 @@ private:
                      std::to_string(kOldestOpset) +
                      " or later; onnx.version_converter.convert_version makes a newer model of it");
         }
+    }
+
+    /// Makes room for the values of a large model.
+    void reserve() {
+        const auto parameters = static_cast<std::size_t>(graph().initializer_size());
+        const auto nodes = static_cast<std::size_t>(graph().node_size());
+        initializers_.reserve(parameters);
+        vectors_.reserve(parameters);
+        context_.paths.reserve(parameters);
+        reads_.reserve(parameters + nodes);
+        scope_.reserve(parameters + nodes);
+        program_.parameters.reserve(parameters);
+        program_.nodes.reserve(nodes);
     }
 
     /// Returns whether at most one extent differs from 1.
@@ -351,7 +365,7 @@ private:
         if (operand == 1 && bias != summand_.end()) {
             constexpr std::string_view kBias = "bias";
             if (is_state_dict_path(bias->second) && bias->second.ends_with(kBias))
-                return bias->second.substr(0, bias->second.size() - kBias.size()) + "weight";
+                return std::string(bias->second.substr(0, bias->second.size() - kBias.size())) + "weight";
         }
         std::string module = scope_of_name(product->name());
         if (module.empty()) return name;
@@ -398,18 +412,18 @@ private:
     }
 
     void add_node(const NodeProto& node, const std::string& name) {
-        where_ = place(node, name);
+        const auto where = [&] { return place(node, name); };
         // Checked here, because a body is read with names of the enclosing graph.
         for (const std::string& input : node.input()) {
             if (!input.empty() && !scope_.knows(input) && !unknown_.contains(input))
-                fail(where_,
+                fail(where(),
                      "reads " + in_quotes(input) + ", which no input, parameter or earlier node defines");
         }
         std::string problem;
         std::optional<double> body_flops;
         const bool body = bodies_.has_body(node);
         if (body) {
-            body_flops = bodies_.run(node, scope_, where_);
+            body_flops = bodies_.run(node, scope_, where());
         } else {
             problem = scope_.infer(node);
         }
@@ -456,7 +470,7 @@ private:
         }
         if (op.kind == "permute" && op.inputs.size() == 1 && context_.paths.contains(op.inputs[0]) &&
             node.output_size() == 1)
-            transposed_from(node.output(0), op.inputs[0]);
+            transposed_from(node.output(0), node.input(0));
         program_.nodes.push_back(std::move(op));
     }
 
@@ -467,22 +481,24 @@ private:
             const auto path = context_.paths.find(input);
             if (path == context_.paths.end() || !is_state_dict_path(path->second)) continue;
             const auto original = originals_.find(input);
-            if (named.empty() || reads_.at(original == originals_.end() ? input : original->second) == 1)
-                return scope_of_path(path->second);
+            const std::string_view read =
+                original == originals_.end() ? std::string_view(input) : original->second;
+            if (named.empty() || reads_.at(read) == 1) return scope_of_path(path->second);
         }
         return named;
     }
 
+    /// Both are names in model_.
     void transposed_from(const std::string& output, const std::string& input) {
         context_.paths[output] = context_.paths[input];
         const auto original = originals_.find(input);
-        originals_[output] = original == originals_.end() ? input : original->second;
+        originals_[output] = original == originals_.end() ? std::string_view(input) : original->second;
     }
 
     /// Renames scopes of repeated uses: PyTorch's exporter names the second use of a module "relu_1". The
     /// scope becomes "relu" if there is one and "relu_1" has no parameters of its own.
     void join_uses() {
-        std::set<std::string> scopes, owners;
+        std::unordered_set<std::string> scopes, owners;
         for (const Program::Node& node : program_.nodes) scopes.insert(node.scope);
         for (const Program::Parameter& parameter : program_.parameters) {
             if (!is_state_dict_path(parameter.path)) continue;
@@ -536,19 +552,21 @@ private:
     OnnxScope scope_;
     OnnxContext context_;
     OnnxBodies bodies_;
-    std::unordered_set<std::string> initializers_,
-        vectors_;                              ///< vectors_: parameters for which is_vector() holds
-    std::unordered_set<std::string> buffers_;  ///< parameters that are not trained
-    std::unordered_map<std::string, std::size_t> reads_;      ///< number of nodes that read a value
-    std::unordered_map<std::string, std::string> originals_;  ///< parameters by the names of their transposes
-    std::unordered_map<std::string, std::pair<const NodeProto*, int>>
-        weighed_by_;                                        ///< product that a parameter is an operand of
-    std::unordered_map<std::string, std::string> summand_;  ///< what is added to a value
-    std::unordered_set<std::string> folded_;         ///< inputs that the exporter computed from parameters
-    std::unordered_set<std::string> of_parameters_;  ///< known numbers that depend on parameters
-    std::unordered_set<std::string> unknown_;        ///< values without type
+    // By the names in model_, which holds the texts.
+    using Names = std::unordered_set<std::string_view>;
+    template <class Item>
+    using ByName = std::unordered_map<std::string_view, Item>;
+    Names initializers_;
+    Names vectors_;                                        ///< parameters for which is_vector() holds
+    Names buffers_;                                        ///< parameters that are not trained
+    ByName<std::size_t> reads_;                            ///< number of nodes that read a value
+    ByName<std::string_view> originals_;                   ///< parameters by the names of their transposes
+    ByName<std::pair<const NodeProto*, int>> weighed_by_;  ///< product that a parameter is an operand of
+    ByName<std::string_view> summand_;                     ///< what is added to a value
+    Names folded_;         ///< inputs that the exporter computed from parameters
+    Names of_parameters_;  ///< known numbers that depend on parameters
+    Names unknown_;        ///< values without type
     Program program_;
-    std::string where_;  ///< the current node
 };
 
 }  // namespace

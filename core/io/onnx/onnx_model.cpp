@@ -183,6 +183,7 @@ onnx::ModelProto read_whole_onnx_model(const Path& file) {
 
 std::vector<std::string> onnx_op_names(const onnx::GraphProto& graph) {
     std::unordered_map<std::string, std::size_t> taken;
+    taken.reserve(static_cast<std::size_t>(graph.input_size()) + static_cast<std::size_t>(graph.node_size()));
     for (const auto& input : graph.input()) taken.emplace(input.name(), 1);
     std::vector<std::string> names;
     names.reserve(static_cast<std::size_t>(graph.node_size()));

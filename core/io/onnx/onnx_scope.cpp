@@ -392,20 +392,19 @@ std::string OnnxScope::infer_by_schema(const onnx::OpSchema& schema, onnx::NodeP
                          attributes.end());
     }
     schema.Verify(node);
-    std::unordered_map<std::string, onnx::TypeProto> types;
-    std::unordered_map<std::string, onnx::TypeProto*> type_pointers;
+    std::unordered_map<std::string, onnx::TypeProto*> types;
     std::unordered_map<std::string, TensorProto> tensors;
     std::unordered_map<std::string, const TensorProto*> tensor_pointers;
     for (const std::string& input : node.input()) {
         if (input.empty()) continue;
-        type_pointers[input] = &(types[input] = *type(input));
+        types[input] = const_cast<onnx::TypeProto*>(type(input));  // the library only reads it
         // Extents, pads (two per extent) and sizes of outputs are few; longer lists need not be copied.
         const auto most = static_cast<std::size_t>(std::max(2 * kMostExtents, node.output_size()));
         if (const Numbers* known = numbers(input);
             known != nullptr && known->values.size() <= most && known->shape.size() < kMostRank)
             tensor_pointers[input] = &(tensors[input] = stored_tensor(*known));
     }
-    onnx::shape_inference::InferenceContextImpl context(node, type_pointers, tensor_pointers, {});
+    onnx::shape_inference::InferenceContextImpl context(node, types, tensor_pointers, {});
     schema.GetTypeAndShapeInferenceFunction()(context);
     std::string problem;
     for (int i = 0; i < node.output_size(); ++i) {

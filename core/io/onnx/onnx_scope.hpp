@@ -36,6 +36,9 @@ public:
           outer_(outer),
           kept_(outer != nullptr ? outer->kept_ : std::make_shared<std::size_t>(0)) {}
 
+    /// Makes room for so many values.
+    void reserve(std::size_t values) { types_.reserve(values); }
+
     /// Declares an input of this type. Its named extents get their values from `dims`.
     void declare(const std::string& name, const onnx::TypeProto& type);
     /// Records the type that the file states for the output of a node; used where inference is incomplete.

@@ -25,7 +25,7 @@ const OptionSchema<InstantOptions>& instant_schema() {
                  "Placements of the policy: the most likely one, and others drawn from it.")
             .add("refinement", &Options::refinement, 0, 1'000'000,
                  "Evaluations of a short annealing from the best of them, whose moves the policy proposes "
-                 "too.");
+                 "too. In graphs of more than 30,000 ops there are fewer, as each takes longer.");
     return schema;
 }
 
@@ -33,6 +33,8 @@ const OptionSchema<InstantOptions>& instant_schema() {
 constexpr double kFirstAcceptance = 0.002;
 /// Largest number of ops for the list schedulers, which take longer than the policy.
 constexpr std::uint32_t kMostOpsToSchedule = 20'000;
+/// Graphs of more ops are refined by fewer evaluations, in about the same time.
+constexpr std::uint64_t kMostOpsToRefine = 30'000;
 
 /// Proposes each device alone, what the guide draws, and what two list schedulers make; then anneals from the
 /// best of them. Where none of these fits, it also starts from what fills the devices by memory, with CPUs at
@@ -40,7 +42,10 @@ constexpr std::uint32_t kMostOpsToSchedule = 20'000;
 class Instant final : public Optimizer {
 public:
     Instant(const SearchContext& context, const InstantOptions& options)
-        : context_(context), options_(options) {
+        : context_(context),
+          refinement_(
+              static_cast<std::size_t>(options.refinement * kMostOpsToRefine /
+                                       std::max<std::uint64_t>(context.problem->ops, kMostOpsToRefine))) {
         std::vector<Placement> first = checked_seeds(context);
         for (Placement& placement : DeviceChoices(context.problem, false).on_each_device())
             first.push_back(std::move(placement));
@@ -65,26 +70,26 @@ public:
                  {m_topo_algorithm(), sequential_fill_algorithm(), memory_proportional_algorithm()})
                 next_.push_back(fill(info, allow_cpu));
         }
-        if (options.refinement > 0) {
+        if (refinement_ > 0) {
             next_.emplace_back([this] {
                 std::ranges::stable_sort(built_, {},
                                          [](const Built& built) { return built.score.penalised_s; });
                 std::vector<Placement> seeds;
                 for (Built& built : built_) seeds.push_back(std::move(built.placement));
                 if (cpus_) context_.guide = nullptr;  // it knows no CPUs
-                auto annealing = simulated_annealing_algorithm().make(
-                    {context_.problem,
-                     context_.seed,
-                     std::move(seeds),
-                     {},
-                     context_.objective,
-                     context_.simulation,
-                     context_.guide},
-                    {{"learn_moves", true},
-                     {"start_acceptance", kFirstAcceptance},
-                     {"steps", static_cast<std::int64_t>(options_.refinement)},
-                     {"allow_cpu", cpus_}});
-                left_ = built_.size() + options_.refinement;
+                auto annealing =
+                    simulated_annealing_algorithm().make({context_.problem,
+                                                          context_.seed,
+                                                          std::move(seeds),
+                                                          {},
+                                                          context_.objective,
+                                                          context_.simulation,
+                                                          context_.guide},
+                                                         {{"learn_moves", true},
+                                                          {"start_acceptance", kFirstAcceptance},
+                                                          {"steps", static_cast<std::int64_t>(refinement_)},
+                                                          {"allow_cpu", cpus_}});
+                left_ = built_.size() + refinement_;
                 annealing_ = true;
                 return annealing;
             });
@@ -137,7 +142,7 @@ private:
     }
 
     SearchContext context_;
-    InstantOptions options_;
+    std::size_t refinement_;  ///< evaluations of the annealing
     std::unique_ptr<Optimizer> stage_;
     std::vector<std::function<std::unique_ptr<Optimizer>()>> next_;  ///< the next one last
     std::vector<Built> built_;

@@ -27,6 +27,7 @@ SearchProgress joined(const SearchProgress& before, SearchProgress climb, const 
     climb.means = std::move(means);
     climb.evaluations += before.evaluations;
     climb.simulations += before.simulations;
+    climb.delta += before.delta;
     climb.elapsed_s += before.elapsed_s;
     climb.archive = before.archive;
     climb.distribution = before.distribution;
