@@ -577,16 +577,16 @@ private:
     }
 
     /// Reports a rank that was lost. Returns whether the search ended with it.
-    bool ended_with_a_rank(bool cancelled) {
+    bool ended_with_a_rank() {
         if (!ranks_ || !ranks_->end()) return false;
         std::cerr << printable("placewright-cli: " + ranks_->end()->rank() + ' ' + ranks_->end()->what(),
                                8192)
-                  << (cancelled ? "; search stopped\n" : "; the search went on without it\n");
-        return cancelled;
+                  << (ranks_->ends_search() ? "; search stopped\n" : "; the search went on without it\n");
+        return ranks_->ends_search();
     }
 
     int report_nothing_scored(const SearchResult& result) {
-        if (ended_with_a_rank(result.end == SearchEnd::cancelled)) return kInternalError;
+        if (ended_with_a_rank()) return kInternalError;
         if (result.end == SearchEnd::cancelled) {
             std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
             return kCancelled;
@@ -631,7 +631,7 @@ private:
         } catch (const InputError&) {
             unwritten_ = std::current_exception();
         }
-        const bool ended_with_a_rank = this->ended_with_a_rank(found.cancelled());
+        const bool ended_with_a_rank = this->ended_with_a_rank();
         if (ranks_) show();
         if (unwritten_) std::rethrow_exception(unwritten_);
         if (!search_.out.empty() && !search_.job.json)

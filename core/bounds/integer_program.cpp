@@ -220,7 +220,8 @@ IntegerResult solve_integer(const IntegerProgram& program, const IntegerLimits& 
     for (const IntegerProgram::Column column : ProgrammeAccess::whole(program)) solver.setInteger(column);
     solver.getModelPtr()->passInEventHandler(&simplex_watcher);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
-    // Else Clp would take SIGINT from the program while it solves, and two solvers at a time for ever.
+    // Else Clp puts its own handler of SIGINT in place of the program's while it solves; of two solvers at a
+    // time, the one that ends last would put back that of the other.
     constexpr int kInterruptHandling = 2, kOff = 1;
     ClpSolve options;
     options.setSpecialOption(kInterruptHandling, kOff);

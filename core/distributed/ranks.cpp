@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 enum Tag : int {
     kHello,   ///< host name
     kReady,   ///< conditions of the scores
-    kBase,    ///< base placement for the following batches; empty for none
+    kBase,    ///< base placement for the following chunks; empty for none
     kWork,    ///< id of the chunk, number of placements, then the placements
     kScores,  ///< id of the chunk, number of simulations so far and DeltaUse, then the scores
     kFailed,  ///< reason
@@ -46,7 +46,8 @@ constexpr auto kPatienceWhenStopped = 400ms;
 constexpr double kSmallestChunkSeconds = 1e-3;
 /// Chunks that a rank has at a time, so that it need not wait for the next one.
 constexpr std::size_t kChunksAhead = 2;
-/// When a chunk is late, another rank scores it, too: after this much more than the time it should take.
+/// A chunk is late, and another rank scores it, too, after kLeastLate and so many times the time that it, and
+/// what its rank had to do before it, should take.
 constexpr double kLateAfter = 3;
 constexpr auto kLeastLate = 20ms;
 constexpr std::chrono::duration<double> kLongest(1e6);  ///< what a clock can hold
@@ -119,6 +120,13 @@ std::size_t LeadingRank::working() const {
 }
 
 void LeadingRank::take() {
+    // What was asked before a time in which this rank did not look counts from now on.
+    const auto now = Clock::now();
+    if (now - std::exchange(looked_, now) > kQuiet) {
+        for (Peer& peer : peers_) {
+            if (peer.asked) peer.asked = now;
+        }
+    }
     while (std::optional<Message> message = mailbox_.next()) {
         Peer& peer = peers_[static_cast<std::size_t>(message->rank)];
         peer.heard = Clock::now();
@@ -146,6 +154,7 @@ void LeadingRank::take() {
     mailbox_.sent();
     if (mailbox_.error().empty()) return;
     if (!error_) error_.emplace(name(0), mailbox_.error());
+    ends_search_ = true;
     stop_.request_stop();
 }
 
@@ -180,9 +189,11 @@ const std::optional<RankError>& LeadingRank::end() {
         mailbox_.close();
         return error_;
     }
-    if (!error_)
+    if (!error_) {
         error_.emplace(name(static_cast<int>(lost - peers_.begin())),
                        "no longer answers: it was killed, crashed or lost its connection");
+        ends_search_ = stop_.stop_requested();
+    }
     return error_;
 }
 
@@ -226,7 +237,8 @@ private:
     struct Chunk {
         std::size_t begin = 0, end = 0;
         bool scored = false;
-        std::optional<Clock::time_point> late;  ///< when another rank scores it, too; nothing: not given away
+        std::size_t rank = 0;    ///< that it was last given to; 0: none
+        Clock::time_point late;  ///< when another rank scores it, too; max(): it waits for a rank
     };
 
     /// Cuts the batch into chunks, and gives each rank the next one when it has time for it. Their sizes
@@ -238,16 +250,19 @@ private:
         if (!score_here(0, first, stop)) return false;
         const std::size_t ranks = ranks_.working() + 1, left = fresh_.size() - first;
         const bool spreads = ranks > 1 && static_cast<double>(left) * each_s_ >= 2 * kSmallestChunkSeconds;
-        const auto smallest = static_cast<std::size_t>(
-            std::clamp(std::ceil(kSmallestChunkSeconds / std::max(each_s_, 1e-9)), 1.0, 1e9));
+        // Whole rounds of the threads that a rank has.
+        const double rounds =
+            std::ceil(kSmallestChunkSeconds / std::max(each_s_, 1e-9) / static_cast<double>(threads));
+        const std::size_t smallest = threads * static_cast<std::size_t>(std::clamp(rounds, 1.0, 1e9));
         chunks_.clear();
         waiting_.clear();
         for (std::size_t begin = first, size = 0; begin < fresh_.size(); begin += size) {
             // Smaller ones towards the end, so that all ranks end at about the same time.
             size = fresh_.size() - begin;
-            if (spreads) size = std::min(size, std::max(smallest, size / (kChunksAhead * ranks)));
+            if (spreads)
+                size = std::min(size, std::max(smallest, size / (kChunksAhead * ranks) / threads * threads));
             waiting_.push_back(chunks_.size());
-            chunks_.push_back({begin, begin + size, false, {}});
+            chunks_.push_back({begin, begin + size, false, 0, Clock::time_point::max()});
         }
         unscored_ = chunks_.size();
         std::ranges::reverse(waiting_);  // the first is taken from the back
@@ -265,13 +280,10 @@ private:
                 std::this_thread::sleep_for(kPause);
                 continue;
             }
-            // This rank scores a chunk with each of its threads; the others have one more to go on with.
-            for (std::size_t i = 0; i < threads && !waiting_.empty(); ++i) {
-                Chunk& chunk = chunks_[waiting_.back()];
-                waiting_.pop_back();
-                if (!score_here(chunk.begin, chunk.end, stop)) return false;
-                set_scored(chunk);
-            }
+            Chunk& chunk = chunks_[waiting_.back()];
+            waiting_.pop_back();
+            if (!score_here(chunk.begin, chunk.end, stop)) return false;
+            set_scored(chunk);
         }
         return true;
     }
@@ -317,27 +329,28 @@ private:
         }
     }
 
-    /// Puts chunks back whose rank takes long, or is lost, if nothing else is left to score.
+    /// Lets chunks wait for another rank whose rank takes long, or is lost, if no others wait.
     void take_back() {
         if (!waiting_.empty()) return;
         const auto now = Clock::now();
         for (Chunk& chunk : chunks_) {
-            if (chunk.scored || !chunk.late || now < *chunk.late) continue;
-            chunk.late.reset();
+            if (chunk.scored || chunk.late == Clock::time_point::max()) continue;
+            if (now < chunk.late && !ranks_.peers_[chunk.rank].lost) continue;
+            chunk.late = Clock::time_point::max();
             waiting_.push_back(static_cast<std::size_t>(&chunk - chunks_.data()));
         }
     }
 
-    /// Gives the other ranks a chunk to score and one to go on with.
+    /// Gives the other ranks a chunk to score and one to go on with; leaves one for this rank.
     void hand_out() {
         for (std::size_t some = 1; some <= kChunksAhead; ++some) {
-            for (std::size_t rank = 1; rank < ranks_.peers_.size() && !waiting_.empty(); ++rank) {
+            for (std::size_t rank = 1; rank < ranks_.peers_.size() && waiting_.size() > 1; ++rank) {
                 Peer& peer = ranks_.peers_[rank];
-                if (peer.lost || peer.work.size() >= some) continue;
-                const std::size_t which = waiting_.back();
+                Chunk& chunk = chunks_[waiting_.back()];
+                if (peer.lost || peer.work.size() >= some || chunk.rank == rank) continue;
+                send(waiting_.back(), rank);
                 waiting_.pop_back();
-                send(which, rank);
-                Chunk& chunk = chunks_[which];
+                chunk.rank = rank;
                 peer.work.push_back(chunk.end - chunk.begin);
                 const auto placements = std::accumulate(peer.work.begin(), peer.work.end(), std::size_t{0});
                 const std::chrono::duration<double> expected(static_cast<double>(placements) * each_s_);
@@ -382,7 +395,7 @@ private:
     std::span<const ScoreCache::Fresh> fresh_;
     std::vector<Score> fresh_scores_;
     std::vector<Chunk> chunks_;
-    std::vector<std::size_t> waiting_;  ///< chunks that no rank has, the next one last
+    std::vector<std::size_t> waiting_;  ///< chunks for the next rank that has time, the next one last
     std::size_t unscored_ = 0;          ///< number of chunks
     std::vector<Placement> mine_;
     std::vector<const Placement*> my_bases_;
@@ -415,7 +428,7 @@ void serve_rank(const std::function<RankWork()>& prepare) {
     };
     struct Asked {
         std::uint64_t id = 0;
-        Placement base;
+        Placement base;  ///< a copy, as that of later chunks may come while this one waits
         std::vector<Placement> placements;
     };
     RankWork work;

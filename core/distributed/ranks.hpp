@@ -3,6 +3,7 @@
 // placements.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,6 +54,9 @@ public:
     /// SIGKILL a second later.
     const std::optional<RankError>& end();
 
+    /// Whether the error that end() returns is what stopped the search; else it went on without the rank.
+    bool ends_search() const { return ends_search_; }
+
 private:
     friend class DistributedEvaluator;
     struct Peer;
@@ -72,6 +76,8 @@ private:
     std::vector<Peer> peers_;  ///< [rank]; the first one is this rank, and unused
     std::optional<RankError> error_;
     bool ended_ = false;
+    bool ends_search_ = false;
+    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  ///< for messages
 };
 
 /// Runs a rank other than 0: prepares for scoring, then scores what rank 0 sends until rank 0 ends it. An

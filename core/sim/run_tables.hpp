@@ -70,7 +70,7 @@ struct Waiting {
 };
 
 /// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`. Its fields
-/// have no values before it is sent, see RunState::transfers.
+/// have no values before it is sent (see Room).
 struct Transfer {
     TensorId tensor, tensor_end;
     std::uint32_t slot;

@@ -43,6 +43,7 @@ public:
         name_nodes();
         name_values();
         find_needed();
+        make_names_unique();
         count_readers();
         place_unread();
         GraphBuilder builder(program_.name, program_.batch, Training::implicit);
@@ -83,7 +84,13 @@ private:
         for (Program::Node& node : program_.nodes) {
             if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs[0].name;
             if (node.name.empty()) node.name = node.kind;
-            node.name = unique(std::move(node.name));
+        }
+    }
+
+    /// Of nodes that are left out no name is taken.
+    void make_names_unique() {
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (needed_[i]) program_.nodes[i].name = unique(std::move(program_.nodes[i].name));
         }
     }
 
