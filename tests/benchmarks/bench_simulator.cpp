@@ -6,6 +6,7 @@
 #include <string>
 
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include "core/base/random.hpp"
 #include "core/graph/networks.hpp"
@@ -225,6 +226,19 @@ void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>&
     for (auto _ : state) benchmark::DoNotOptimize(delta.rebase(base).step_time_s);
 }
 
+/// The training step of a network of about a million ops on one GPU, or its ops on GPUs at random.
+void simulate_million(benchmark::State& state, bool random) {
+    static const auto problem = problem_of(test::modular_network(1, 860'000), Crossing::cut_through);
+    Simulator simulator(problem);
+    const Placement placement = random ? random_placement(*problem, 1) : single_device_placement(*problem);
+    for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
+    count_events(state, events_of(*problem, simulator.run(placement)));
+    state.counters["ops"] = problem->ops;
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    state.counters["peak_bytes"] = static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
 /// The evaluator with a number of threads on distinct placements (no cache hits).
 void evaluate_threads(benchmark::State& state) {
     const auto problem = network_problem("inception_v3", Crossing::cut_through);
@@ -296,6 +310,10 @@ int main(int argc, char** argv) {
                                      simulate_fork_join, order)
             ->RangeMultiplier(10)
             ->Range(1'000, 100'000);
+    }
+    for (const auto& [from, random] : {std::pair("single", false), std::pair("random", true)}) {
+        benchmark::RegisterBenchmark((std::string("million/") + from).c_str(), simulate_million, random)
+            ->Unit(benchmark::kMillisecond);
     }
     benchmark::RegisterBenchmark("evaluator_threads", evaluate_threads)->Arg(1)->Arg(2)->UseRealTime();
     benchmark::Initialize(&argc, argv);
