@@ -631,12 +631,12 @@ private:
         } catch (const InputError&) {
             unwritten_ = std::current_exception();
         }
-        const bool ended_with_a_rank = this->ended_with_a_rank();
+        const bool stopped_by_a_rank = ended_with_a_rank();
         if (ranks_) show();
         if (unwritten_) std::rethrow_exception(unwritten_);
         if (!search_.out.empty() && !search_.job.json)
             std::cout << "\nwritten to " << printable(search_.out, 4096) << std::endl;
-        if (ended_with_a_rank) return kInternalError;
+        if (stopped_by_a_rank) return kInternalError;
         if (found.cancelled()) return kCancelled;
         if (found.progress().best.fits) return kDone;
         std::cerr << "placewright-cli: no placement that fits the memory was found\n";
