@@ -148,6 +148,7 @@ constexpr OptionText kOptions[] = {
     {"merge_moves", "Moves of whole pieces (share)"},
     {"merge_mutation_rate", "Mutation of whole pieces (probability)"},
     {"merged_share", "Placements with merged pieces (share)"},
+    {"messages", "Messages of several senders"},
     {"method", "Method"},
     {"min_mutation_rate", "Lowest mutation rate"},
     {"minimize_every", "Placements per cross-entropy update"},

@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <unistd.h>
 
@@ -110,29 +112,46 @@ private:
     MachinesArguments machines_;
 };
 
+/// The parser with all commands.
+class Parser {
+public:
+    Parser() {
+        app_.formatter(std::make_shared<usage::HelpText>());
+        app_.set_version_flag("--version", PLACEWRIGHT_VERSION, "Print the version and exit");
+        app_.set_help_flag("-h,--help", "Print this help and exit");
+        app_.require_subcommand(1);
+        app_.footer(
+            "Exit status: 0 done, 1 internal error, 2 wrong usage, 3 bad input file or unwritable output,\n"
+            "4 no placement found that fits the memory, 130 cancelled (results so far are still written).");
+        // Commands repeat the footer.
+        commands_.emplace(app_, status_);
+        add_list("algorithms", "List all algorithms with their options", list_algorithms);
+        add_list("networks", "List the shipped networks", list_networks);
+        commands_->add_machines();
+    }
+    Parser(const Parser&) = delete;
+    Parser& operator=(const Parser&) = delete;
+
+    CLI::App& app() { return app_; }
+    /// Exit status of the command that was parsed.
+    int status() const { return status_; }
+
+private:
+    void add_list(const char* name, const char* help, int (*list)(bool)) {
+        CLI::App& command = *app_.add_subcommand(name, help);
+        command.add_flag("--json", json_, "Print one JSON array");
+        command.callback([this, list] { status_ = list(json_); });
+    }
+
+    CLI::App app_{"Decides on which device each operation of a neural network runs.", "placewright-cli"};
+    int status_ = kDone;
+    bool json_ = false;
+    std::optional<Commands> commands_;
+};
+
 int run(int argc, char** argv) {
-    CLI::App app("Decides on which device each operation of a neural network runs.", "placewright-cli");
-    app.formatter(std::make_shared<usage::HelpText>());
-    app.set_version_flag("--version", PLACEWRIGHT_VERSION, "Print the version and exit");
-    app.set_help_flag("-h,--help", "Print this help and exit");
-    app.require_subcommand(1);
-    app.footer(
-        "Exit status: 0 done, 1 internal error, 2 wrong usage, 3 bad input file or unwritable output,\n"
-        "4 no placement found that fits the memory, 130 cancelled (results so far are still written).");
-    int status = kDone;
-
-    Commands commands(app, status);
-
-    bool json = false;
-    const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
-        CLI::App& command = *app.add_subcommand(name, help);
-        command.add_flag("--json", json, "Print one JSON array");
-        command.callback([&, list] { status = list(json); });
-    };
-    add_list("algorithms", "List all algorithms with their options", list_algorithms);
-    add_list("networks", "List the shipped networks", list_networks);
-    commands.add_machines();
-
+    Parser parser;
+    CLI::App& app = parser.app();
     if (launch()) {
         const auto alone = [](const CLI::App* item) {
             const std::string& name = item->get_name();
@@ -154,7 +173,7 @@ int run(int argc, char** argv) {
         app.exit(error);
     }
     if (!std::cout.flush()) throw InputError("standard output", "", "cannot be written");
-    return status;
+    return parser.status();
 }
 
 /// A standard stream that is closed would be the number of the next file that is opened: what is printed
@@ -198,6 +217,11 @@ int run_cli(int argc, char** argv) {
     } catch (const std::exception& error) {
         return complain(std::string("placewright-cli: internal error: ") + error.what(), kInternalError);
     }
+}
+
+void with_parser(const std::function<void(const CLI::App&)>& use) {
+    Parser parser;
+    use(parser.app());
 }
 
 }  // namespace placewright

@@ -16,6 +16,7 @@
 #include <QTimer>
 
 #include "app/window/application.hpp"
+#include "app/window/arguments.hpp"
 #include "app/window/command_palette.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
@@ -183,43 +184,24 @@ void withoutDisplay(QtMsgType type, const QMessageLogContext&, const QString& te
 
 int run(QCoreApplication& app) {
     QCommandLineParser parser;
-    parser.setApplicationDescription(
-        QStringLiteral("Decides on which device each operation of a neural network runs."));
+    parser.setApplicationDescription(QString::fromLatin1(arguments::kDescription));
     parser.addHelpOption();
     parser.addVersionOption();
-    parser.addPositionalArgument(QStringLiteral("FILE"),
-                                 QStringLiteral("Network or trace file, or name of a shipped network."),
-                                 QStringLiteral("[FILE]"));
-    const auto add = [&parser](const char* name, const char* help, const char* value = "") {
-        QCommandLineOption option(QString::fromLatin1(name), QString::fromLatin1(help),
-                                  QString::fromLatin1(value));
-        parser.addOption(option);
-        return option;
+    parser.addPositionalArgument(QString::fromLatin1(arguments::kFile.name),
+                                 QString::fromLatin1(arguments::kFile.help), QStringLiteral("[FILE]"));
+    for (const arguments::Option& option : arguments::kOptions) {
+        parser.addOption({QString::fromLatin1(option.name), QString::fromUtf8(option.help),
+                          QString::fromLatin1(option.value)});
+    }
+    const auto isSet = [&parser](const arguments::Option& option) {
+        return parser.isSet(QString::fromLatin1(option.name));
     };
-    const auto machine = add(
-        "machine",
-        "Machine file, name of a shipped machine or parts such as \"2x RTX 4090\" (default: 4x-v100-nvlink).",
-        "MACHINE");
-    const auto measured =
-        add("measured", "Show this trace of FILE beside its simulation; repeatable.", "TRACE");
-    const auto constraints = add("constraints", "Apply this file of rules for placements to FILE.", "RULES");
-    const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
-    const auto evaluations = add(
-        "evaluations",
-        "Number of placements after which the search ends (default: the budget of the last session).", "N");
-    const auto seed = add("seed", "Seed of the search (default: 1).", "K");
-    const auto size = add("size", "Size of the window in pixels.", "WIDTHxHEIGHT");
-    const auto screenshot =
-        add("screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT");
-    const auto select = add("select", "Select this op before the picture; repeatable.", "OP");
-    const auto command =
-        add("command", "Choose this entry of the menus before the picture (\"Menu ▸ Entry\"); repeatable.",
-            "ENTRY");
-    const auto part = add(
-        "picture-of", "Picture only this panel, \"graph\", or \"front\" for the window in front.", "PANEL");
-    const auto scale =
-        add("scale", "Pixels of the picture per pixel of the window, 1 to 4 (default: 2).", "N");
-    const auto quit = add("quit", "Close the window at the end.");
+    const auto value = [&parser](const arguments::Option& option) {
+        return parser.value(QString::fromLatin1(option.name));
+    };
+    const auto values = [&parser](const arguments::Option& option) {
+        return parser.values(QString::fromLatin1(option.name));
+    };
     QCommandLineOption another(QStringLiteral("new-window"));  // File > New window
     another.setFlags(QCommandLineOption::HiddenFromHelp);
     parser.addOption(another);
@@ -231,18 +213,18 @@ int run(QCoreApplication& app) {
     if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
     if (parser.positionalArguments().contains(QString()))
         return complain(QStringLiteral("FILE: expected a path, not an empty text"));
-    if (parser.isSet(machine) && parser.value(machine).isEmpty())
+    if (isSet(arguments::kMachine) && value(arguments::kMachine).isEmpty())
         return complain(QStringLiteral("--machine: expected a path, not an empty text"));
-    if (parser.isSet(measured) && parser.positionalArguments().isEmpty())
+    if (isSet(arguments::kMeasured) && parser.positionalArguments().isEmpty())
         return complain(QStringLiteral("--measured needs a FILE"));
-    if (parser.isSet(constraints) && parser.positionalArguments().isEmpty())
+    if (isSet(arguments::kConstraints) && parser.positionalArguments().isEmpty())
         return complain(QStringLiteral("--constraints needs a FILE"));
     MainWindow window;
     QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
                      [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });
-    if (parser.isSet(machine)) window.document()->setMachine(parser.value(machine));
-    if (parser.isSet(optimize)) {
-        const QString id = parser.value(optimize);
+    if (isSet(arguments::kMachine)) window.document()->setMachine(value(arguments::kMachine));
+    if (isSet(arguments::kOptimize)) {
+        const QString id = value(arguments::kOptimize);
         if (find_algorithm(id.toStdString()) == nullptr) {
             return complain(
                 QStringLiteral("there is no algorithm %1; placewright-cli algorithms lists them").arg(id));
@@ -251,55 +233,56 @@ int run(QCoreApplication& app) {
             return complain(QStringLiteral("--optimize needs a FILE"));
         window.chooseAlgorithm(id);
     }
-    if (parser.isSet(evaluations)) {
-        const int count = parser.value(evaluations).toInt();
+    if (isSet(arguments::kEvaluations)) {
+        const int count = value(arguments::kEvaluations).toInt();
         if (count < 1 || count > 1'000'000'000)
-            return complain(
-                QStringLiteral("--evaluations %1: expected 1 to 1000000000").arg(parser.value(evaluations)));
+            return complain(QStringLiteral("--evaluations %1: expected 1 to 1000000000")
+                                .arg(value(arguments::kEvaluations)));
         window.chooseEvaluations(count);
     }
-    if (parser.isSet(quit)) window.limitBudget();
-    if (parser.isSet(seed)) {
+    if (isSet(arguments::kQuit)) window.limitBudget();
+    if (isSet(arguments::kSeed)) {
         bool isNumber = false;
-        const int value = parser.value(seed).toInt(&isNumber);
-        if (!isNumber || value < 0 || value > 1'000'000'000)
-            return complain(QStringLiteral("--seed %1: expected 0 to 1000000000").arg(parser.value(seed)));
-        window.chooseSeed(value);
+        const int number = value(arguments::kSeed).toInt(&isNumber);
+        if (!isNumber || number < 0 || number > 1'000'000'000)
+            return complain(
+                QStringLiteral("--seed %1: expected 0 to 1000000000").arg(value(arguments::kSeed)));
+        window.chooseSeed(number);
     }
     int pixels = kPrintScale;
-    if (parser.isSet(scale)) {
-        pixels = parser.value(scale).toInt();
+    if (isSet(arguments::kScale)) {
+        pixels = value(arguments::kScale).toInt();
         if (pixels < 1 || pixels > 4)
-            return complain(QStringLiteral("--scale %1: expected 1 to 4").arg(parser.value(scale)));
+            return complain(QStringLiteral("--scale %1: expected 1 to 4").arg(value(arguments::kScale)));
     }
-    if (parser.isSet(select) && parser.positionalArguments().isEmpty())
+    if (isSet(arguments::kSelect) && parser.positionalArguments().isEmpty())
         return complain(QStringLiteral("--select needs a FILE"));
-    if (parser.isSet(size)) {
-        const QStringList parts = parser.value(size).split(QLatin1Char('x'));
+    if (isSet(arguments::kSize)) {
+        const QStringList parts = value(arguments::kSize).split(QLatin1Char('x'));
         const QSize wanted = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
         if (wanted.width() < 200 || wanted.height() < 200 || wanted.width() > 10'000 ||
             wanted.height() > 10'000) {
             return complain(QStringLiteral("--size %1: expected WIDTHxHEIGHT, 200 to 10000 each")
-                                .arg(parser.value(size)));
+                                .arg(value(arguments::kSize)));
         }
         window.resize(wanted);
     }
     window.show();
     const Termination termination;
-    if (!parser.isSet(quit))
+    if (!isSet(arguments::kQuit))
         window.keeper()->startSession(parser.positionalArguments().isEmpty() && !parser.isSet(another));
     QObject::connect(&termination, &Termination::requested, &window, [&window] { window.endBySignal(); });
-    const Script script(&window, {.constraints = parser.value(constraints),
-                                  .measured = parser.values(measured),
-                                  .optimize = parser.isSet(optimize),
-                                  .select = parser.values(select),
-                                  .commands = parser.values(command),
-                                  .part = parser.value(part),
+    const Script script(&window, {.constraints = value(arguments::kConstraints),
+                                  .measured = values(arguments::kMeasured),
+                                  .optimize = isSet(arguments::kOptimize),
+                                  .select = values(arguments::kSelect),
+                                  .commands = values(arguments::kCommand),
+                                  .part = value(arguments::kPart),
                                   .scale = static_cast<double>(pixels),
-                                  .screenshots = parser.values(screenshot),
-                                  .quit = parser.isSet(quit)});
+                                  .screenshots = values(arguments::kScreenshot),
+                                  .quit = isSet(arguments::kQuit)});
     if (!parser.positionalArguments().isEmpty())
-        window.openArgument(parser.positionalArguments().front(), !parser.isSet(optimize));
+        window.openArgument(parser.positionalArguments().front(), !isSet(arguments::kOptimize));
     return QApplication::exec();
 }
 
@@ -315,6 +298,8 @@ int main(int argc, char** argv) {
         const QtMessageHandler usual = qInstallMessageHandler(placewright::withoutDisplay);
         app = std::make_unique<placewright::Application>(argc, argv);
         qInstallMessageHandler(usual);
+        // The window then has the icon and the name of this entry of the menu.
+        QGuiApplication::setDesktopFileName(QStringLiteral("io.github.placewright.Placewright"));
         QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
     }
     QCoreApplication::setOrganizationName(QStringLiteral("Placewright"));

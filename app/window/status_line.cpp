@@ -178,7 +178,7 @@ void StatusLine::showSearches() {
     const Budget& budget = running.front()->request().budget;
     parts << (running.size() == 1 && budget.is_counted()
                   ? tr("%L1 / %L2 evaluations").arg(evaluations).arg(budget.evaluations)
-                  : tr("%L1 evaluations").arg(evaluations));
+                  : (evaluations == 1 ? tr("%L1 evaluation") : tr("%L1 evaluations")).arg(evaluations));
     if (paused) {
         parts << tr("paused");
     } else {

@@ -72,7 +72,7 @@ Path models_folder() {
         const Path installed = program.parent_path().parent_path() / "share" / "placewright" / "models";
         if (std::filesystem::is_directory(installed, error)) return installed;
     }
-    return PLACEWRIGHT_SOURCE_MODELS;
+    return PLACEWRIGHT_MODELS_FOLDER;
 }
 
 std::vector<ShippedFile> shipped_networks() {

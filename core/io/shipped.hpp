@@ -10,7 +10,8 @@
 namespace placewright {
 
 /// Returns the folder of the shipped networks, machines and catalogues: $PLACEWRIGHT_MODELS if set, else
-/// share/placewright/models of the installation, else that of the source tree.
+/// share/placewright/models of the installation, else that which CMake was given (by default, that of the
+/// source tree).
 Path models_folder();
 
 struct ShippedFile {

@@ -2,9 +2,9 @@
 // Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement
 // Algorithms for Distributed Machine Learning (2019). As in the authors' code, but not in their text: a
 // node's initial embedding is added after every round, nodes without senders add nothing, and the decisions
-// on a node are counted instead of flagged. In neither: sums over sets are divided by the number of nodes,
-// embeddings may differ in width from the features, devices can be distinguished by their properties, and an
-// untrained policy has preferences.
+// on a node are counted instead of flagged. In neither: sums over sets, and of messages, are divided by the
+// number of nodes, embeddings may differ in width from the features, devices can be distinguished by their
+// properties, and an untrained policy has preferences.
 #include "core/learn/placeto_network.hpp"
 #include "core/learn/policies.hpp"
 #include "core/learn/training_schema.hpp"
@@ -14,6 +14,7 @@ namespace {
 
 struct Options : PolicyOptions {
     std::string aggregation = "messages";
+    std::string messages = "mean";
     std::string devices = "features";
     std::uint32_t width = 16;
     std::uint32_t layers = 1;
@@ -38,6 +39,9 @@ const OptionSchema<Options>& schema() {
                 "How the policy gathers information on the graph. messages: message passing along the edges; "
                 "pooling: features of the nodes, pooled (the paper's simple partitioner); flat: features of "
                 "all nodes side by side (its simple aggregator), for one graph only.")
+            .add("messages", &Options::messages, {"mean", "sum"},
+                 "How a node takes the messages of several senders. sum: as in the paper; it grows with each "
+                 "round, so that an untrained policy may always choose the same device.")
             .add(
                 "devices", &Options::devices, {"features", "one-hot"},
                 "How devices are distinguished. features: by speed, memory, links and load, for any machine; "
@@ -70,6 +74,7 @@ PolicyDesign make(const OptionValues& values, const PolicySize& size) {
                           : options.aggregation == "pooling" ? PlacetoAggregation::pooling
                                                              : PlacetoAggregation::flat;
     network.device_rule = options.devices == "one-hot" ? PlacetoDevices::one_hot : PlacetoDevices::features;
+    network.mean_messages = options.messages == "mean";
     const bool flat = network.aggregation == PlacetoAggregation::flat;
     network.devices = network.one_hot() ? size.devices : 0;
     network.flat_nodes = flat ? size.nodes : 0;
@@ -111,15 +116,17 @@ PolicyInfo placeto_policy() {
               "For one graph only: episodes start at the best placement so far and leave most groups in "
               "place; placements are simulated only now and then.",
               {{"start", std::string("best")},
+               {"messages", std::string("sum")},
                {"inertia", 3.0},
                {"foresight", 5.0},
                {"learning_rate", 3e-3},
                {"reward_interval", std::int64_t{32}}}},
              {"far-sighted",
               "For networks on which moving one group alone costs time that only later moves recover, as in "
-              "the family nmt: rewards count further back, groups stay in place more often, and exploration "
-              "is stronger.",
-              {{"discount", 0.99}, {"inertia", 3.0}, {"foresight", 5.0}, {"entropy_weight", 0.03}}}}};
+              "the family nmt: rewards count further back, exploration is stronger, and an untrained policy "
+              "has no preferences. Needs long trainings.",
+              {{"discount", 0.99}, {"foresight", 0.0}, {"entropy_weight", 0.02}}}},
+            {{"messages", std::string("sum")}}};
 }
 
 }  // namespace placewright

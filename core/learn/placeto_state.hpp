@@ -33,6 +33,9 @@ struct PlacetoNetwork {
     std::uint32_t layers = 1;      ///< number of layers of f and of g
     std::uint32_t rounds = 8;      ///< k
     std::uint32_t hidden = 64;     ///< width of the head's hidden layer
+    /// Whether a node takes the mean of the messages of its senders, not their sum. Sums grow with each
+    /// round: where nodes have many senders, an untrained policy then always chooses the same device.
+    bool mean_messages = true;
     // Preferences of an untrained policy, added to the logits.
     float inertia = 0;    ///< on the device that a node is on
     float foresight = 0;  ///< subtracted times PlacetoState::lateness

@@ -17,7 +17,8 @@ class PlacetoTrace {
 public:
     using Row = std::uint32_t;
 
-    /// A round of messages in one direction: x <- base + relu(g(sum of senders' relu(f(x)))).
+    /// A round of messages in one direction: x <- base + relu(g(sum or mean of senders'
+    /// relu(f(x)))).
     struct Round {
         std::vector<Row> base;             ///< [row]: row of the node's own features
         std::vector<Row> sender_begin{0};  ///< [row + 1]

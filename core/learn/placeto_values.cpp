@@ -112,8 +112,9 @@ void PlacetoValues::extend_messages(const PlacetoTrace& trace) {
             round.sum.resize(end);
             round.x.resize(end);
             for (std::size_t row = begin; row < end; ++row) {
+                const float share = share_of_senders(rows, row);
                 for (auto at = rows.sender_begin[row]; at < rows.sender_begin[row + 1]; ++at)
-                    add_row(round.message.back()[rows.sender[at]], width, round.sum[row]);
+                    add_scaled(round.message.back()[rows.sender[at]], share, width, round.sum[row]);
             }
             g.extend(round.sum, round.answer);
             for (std::size_t row = begin; row < end; ++row) {
@@ -289,8 +290,9 @@ void PlacetoValues::add_message_slopes(const PlacetoTrace& trace, const Table& e
             const Table& before = i == 0 ? base_.back() : rounds[i - 1].x;
             Table message_slope(width, before.rows());
             for (std::size_t row = 0; row < sum_slope.rows(); ++row) {
+                const float share = share_of_senders(rows, row);
                 for (auto at = rows.sender_begin[row]; at < rows.sender_begin[row + 1]; ++at)
-                    add_row(sum_slope[row], width, message_slope[rows.sender[at]]);
+                    add_scaled(sum_slope[row], share, width, message_slope[rows.sender[at]]);
             }
             x_slope = Table(width, before.rows());
             f.add_slopes(before, round.message, std::move(message_slope), &x_slope, slope);

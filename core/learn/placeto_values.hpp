@@ -44,6 +44,11 @@ private:
     bool flat() const { return network_.aggregation == PlacetoAggregation::flat; }
     /// Sums over a set: over all its members and, if devices are told apart by features, by device.
     std::size_t bins() const { return one_hot() ? 1 : 1 + std::size_t{graph_.devices}; }
+    /// Factor of the messages of a row's senders.
+    float share_of_senders(const PlacetoTrace::Round& rows, std::size_t row) const {
+        const auto senders = rows.sender_begin[row + 1] - rows.sender_begin[row];
+        return network_.mean_messages && senders > 1 ? 1.0F / static_cast<float>(senders) : 1.0F;
+    }
     /// Share of a member in the sums over a set.
     float share() const { return 1.0F / static_cast<float>(graph_.nodes); }
     /// Evaluations of the head per decision.

@@ -40,6 +40,8 @@ struct PolicyInfo {
     /// Throws OptionError.
     std::function<PolicyDesign(const OptionValues&, const PolicySize&)> make;
     std::vector<OptionPreset> presets = {};
+    /// Options that older files of policies do not have, with what these policies did.
+    OptionValues older = {};
 };
 
 std::span<const PolicyInfo> policies();

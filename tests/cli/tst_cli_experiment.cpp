@@ -235,7 +235,7 @@ void TestCliExperiment::farSightedOnOneFamily() {
     const auto [nmt_preset, ptb_preset] = trained({"--set", "placeto.preset=far-sighted"});
     QCOMPARE(nmt_preset, nmt);
     QVERIFY(ptb_preset != ptb);
-    QVERIFY(trained({"--set", "placeto.inertia=0"}).first != nmt);
+    QVERIFY(trained({"--set", "placeto.foresight=8"}).first != nmt);
 }
 
 void TestCliExperiment::trainingExperimentInterrupted() {

@@ -5,6 +5,7 @@
 
 #include <QtTest>
 
+#include "core/graph/networks.hpp"
 #include "core/learn/matrix.hpp"
 #include "core/learn/placeto_network.hpp"
 #include "tests/support/finite_differences.hpp"
@@ -28,10 +29,15 @@ std::vector<Variant> variants(const PolicyGraph& graph) {
     using enum PlacetoAggregation;
     using enum PlacetoDevices;
     std::vector<Variant> all{
-        {"messages", {messages, one_hot}},  {"deep messages", {messages, one_hot}},
-        {"no rounds", {messages, one_hot}}, {"messages, features", {messages, features}},
-        {"pooling", {pooling, one_hot}},    {"pooling, features", {pooling, features}},
-        {"flat", {flat, one_hot}},          {"flat, features", {flat, features}},
+        {"messages", {messages, one_hot}},
+        {"deep messages", {messages, one_hot}},
+        {"no rounds", {messages, one_hot}},
+        {"messages, features", {messages, features}},
+        {"pooling", {pooling, one_hot}},
+        {"pooling, features", {pooling, features}},
+        {"flat", {flat, one_hot}},
+        {"flat, features", {flat, features}},
+        {"sums of messages", {messages, one_hot}},
     };
     for (Variant& variant : all) {
         variant.network.devices = graph.devices;
@@ -44,6 +50,7 @@ std::vector<Variant> variants(const PolicyGraph& graph) {
     }
     all[1].network.layers = 2;
     all[2].network.rounds = 0;
+    all.back().network.mean_messages = false;
     return all;
 }
 
@@ -95,6 +102,7 @@ private Q_SLOTS:
     void follows_decisions_exactly();
     void gradient_data();
     void gradient();
+    void begins_without_preferences();
     void is_the_same_whatever_the_order_of_devices();
     void foresight_does_not_depend_on_the_order_of_decisions();
     void learns_without_libtorch();
@@ -239,6 +247,22 @@ void TestPlacetoNetwork::gradient() {
         first += parameter.size();
         QVERIFY2(error < 0.1 * size + 0.02,
                  qPrintable(QString("%1: error %2 of %3").arg(parameter.name.c_str()).arg(error).arg(size)));
+    }
+}
+
+void TestPlacetoNetwork::begins_without_preferences() {
+    // In nmt all steps of a layer read one parameter op, and decoders read all steps of the encoder.
+    const PolicyGraph graph(test::problem(find_network("nmt2")->build(32), test::uniform_machine(4)), false);
+    for (const PlacetoDevices devices : {PlacetoDevices::one_hot, PlacetoDevices::features}) {
+        PlacetoNetwork network{PlacetoAggregation::messages, devices};
+        network.devices = graph.devices;
+        const PlacetoPolicy policy(network);
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            PlacetoState state(graph, single_device_placement(graph.choices.problem()));
+            state.turn_to(graph.order[graph.nodes / 2]);
+            for (const float p : policy.probabilities(graph, policy.initial_weights(seed), state))
+                QVERIFY2(std::abs(p - 0.25F) < 0.05F, qPrintable(QString::number(p)));
+        }
     }
 }
 

@@ -193,6 +193,7 @@ TrainingRecord record_from(const JsonValue& value, const PolicyInfo*& info) {
             options.fail(std::string("are not those of this version: ") + error.what());
         }
     });
+    record.options.insert(info->older.begin(), info->older.end());
     record.size.devices = static_cast<std::uint32_t>(value.at("devices").whole(1, kMostDevices));
     record.size.nodes = static_cast<std::uint32_t>(value.at("nodes").whole(1, kMostNodes));
     const std::string seed = value.at("seed").text();

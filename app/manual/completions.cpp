@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "app/manual/completions.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace placewright {
+namespace {
+
+std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+    return text;
+}
+
+/// `text` with a backslash before each of `special`.
+std::string escaped(const std::string& text, const std::string& special) {
+    std::string result;
+    for (const char c : text) {
+        if (special.find(c) != std::string::npos) result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+/// In single quotes for bash and zsh.
+std::string quoted(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + '\'';
+}
+
+std::string function_name(const Program& program) {
+    std::string name = '_' + program.name;
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+bool offers_files(Completion completion) {
+    return completion == Completion::files || completion == Completion::choices_and_files;
+}
+
+std::vector<std::string> all_names(const std::vector<ProgramOption>& options) {
+    std::vector<std::string> names;
+    for (const ProgramOption& option : options)
+        names.insert(names.end(), option.names.begin(), option.names.end());
+    return names;
+}
+
+std::vector<std::string> command_names(const Program& program) {
+    std::vector<std::string> names;
+    for (const ProgramCommand& command : program.commands) {
+        if (!command.name.empty()) names.push_back(command.name);
+    }
+    return names;
+}
+
+// --- bash
+
+/// Statement that offers the values of an option or argument.
+std::string bash_values(const ProgramOption& option) {
+    switch (option.completion) {
+        case Completion::none:
+            return "return";
+        case Completion::files:
+            return "_placewright_offer files ''";
+        case Completion::choices:
+            return "_placewright_offer words " + quoted(joined(option.choices, " "));
+        case Completion::choices_and_files:
+            return "_placewright_offer files " + quoted(joined(option.choices, " "));
+    }
+    return "return";
+}
+
+/// Branches of `case $previous` for the options with values.
+std::string bash_option_values(const std::vector<ProgramOption>& options, const std::string& indent) {
+    std::string text;
+    for (const ProgramOption& option : options) {
+        if (option.is_flag()) continue;
+        text += indent + joined(option.names, "|") + ") " + bash_values(option) + "; return ;;\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string bash_completion(const Program& program) {
+    const std::string function = function_name(program);
+    std::string text = "# bash completion of " + program.name +
+                       R"(
+_placewright_offer() {
+    mapfile -t COMPREPLY < <(
+        compgen -W "$2" -- "$current"
+        [ "$1" = words ] || compgen -f -- "$current"
+    )
+}
+
+)" + function + R"(() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} IFS=$' \t\n'
+    COMPREPLY=()
+)";
+    const bool has_commands = !command_names(program).empty();
+    if (has_commands) {
+        text += "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        _placewright_offer words " +
+                quoted(joined(command_names(program), " ") + ' ' + joined(all_names(program.options), " ")) +
+                "\n        return\n    fi\n";
+    }
+    text += has_commands ? "    case ${COMP_WORDS[1]} in\n" : "";
+    for (const ProgramCommand& command : program.commands) {
+        const std::string indent = has_commands ? "            " : "    ";
+        std::vector<ProgramOption> options = command.options;
+        if (!has_commands) options.insert(options.begin(), program.options.begin(), program.options.end());
+        if (has_commands) text += "        " + command.name + ")\n";
+        text +=
+            indent + "case $previous in\n" + bash_option_values(options, indent + "    ") + indent + "esac\n";
+        text += indent + "case $current in\n" + indent + "    -*) _placewright_offer words " +
+                quoted(joined(all_names(options), " ")) + " ;;\n" + indent + "    *) " +
+                (command.arguments.empty() ? std::string("return") : bash_values(command.arguments.front())) +
+                " ;;\n" + indent + "esac\n";
+        if (has_commands) text += indent + ";;\n";
+    }
+    text += has_commands ? "    esac\n" : "";
+    return text + "}\ncomplete -o filenames -F " + function + ' ' + program.name + '\n';
+}
+
+namespace {
+
+// --- zsh
+
+/// The action of a specification of _arguments.
+std::string zsh_action(const ProgramOption& option) {
+    const std::string words = '(' + escaped(joined(option.choices, " "), ":") + ')';
+    switch (option.completion) {
+        case Completion::none:
+            return " ";
+        case Completion::files:
+            return "_files";
+        case Completion::choices:
+            return words;
+        case Completion::choices_and_files:
+            return "{_placewright_either " + joined(option.choices, " ") + "}";
+    }
+    return " ";
+}
+
+std::string zsh_specifications(const std::vector<ProgramOption>& options,
+                               const std::vector<ProgramOption>& arguments, const std::string& indent) {
+    std::string text;
+    for (const ProgramOption& option : options) {
+        for (const std::string& name : option.names) {
+            std::string specification = "*" + name + '[' + escaped(option.help, "[]:\\") + ']';
+            if (!option.is_flag())
+                specification += ':' + escaped(option.value, ":\\") + ':' + zsh_action(option);
+            text += indent + quoted(specification) + " \\\n";
+        }
+    }
+    for (const ProgramOption& argument : arguments)
+        text += indent + quoted("*:" + escaped(argument.value, ":\\") + ':' + zsh_action(argument)) + " \\\n";
+    return text + indent + "&& return\n";
+}
+
+}  // namespace
+
+std::string zsh_completion(const Program& program) {
+    std::string text = "#compdef " + program.name + "\n# zsh completion of " + program.name +
+                       "\n_placewright_either() { _alternative \"names:name:($*)\" 'files:file:_files'; }\n";
+    if (command_names(program).empty()) {
+        std::vector<ProgramOption> options = program.options;
+        std::vector<ProgramOption> arguments;
+        for (const ProgramCommand& command : program.commands) {
+            options.insert(options.end(), command.options.begin(), command.options.end());
+            arguments = command.arguments;
+        }
+        return text + "_arguments \\\n" + zsh_specifications(options, arguments, "    ");
+    }
+    text += "if (( CURRENT == 2 )); then\n    local -a commands=(\n";
+    for (const ProgramCommand& command : program.commands)
+        text += "        " + quoted(escaped(command.name, ":") + ':' + command.help) + '\n';
+    text +=
+        "    )\n    _describe command commands\n    return\nfi\nlocal command=$words[2]\nshift words\n"
+        "(( CURRENT-- ))\ncase $command in\n";
+    for (const ProgramCommand& command : program.commands)
+        text += "    " + command.name + ")\n        _arguments \\\n" +
+                zsh_specifications(command.options, command.arguments, "            ") + "        ;;\n";
+    return text + "esac\n";
+}
+
+namespace {
+
+// --- fish
+
+std::string fish_quoted(const std::string& text) {
+    return '\'' + escaped(text, "'\\") + '\'';
+}
+
+std::string fish_values(const ProgramOption& option) {
+    if (option.is_flag()) return "";
+    std::string text = offers_files(option.completion) ? " -r" : " -x";
+    if (offers_files(option.completion)) text += "F";
+    if (!option.choices.empty()) text += " -a " + fish_quoted(joined(option.choices, " "));
+    return text;
+}
+
+std::string fish_option(const Program& program, const std::string& condition, const ProgramOption& option) {
+    std::string text = "complete -c " + program.name + condition;
+    for (const std::string& name : option.names)
+        text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    return text + fish_values(option) + " -d " + fish_quoted(option.help) + '\n';
+}
+
+}  // namespace
+
+std::string fish_completion(const Program& program) {
+    std::string text = "# fish completion of " + program.name + '\n';
+    const bool has_commands = !command_names(program).empty();
+    const std::string none = has_commands ? " -n __fish_use_subcommand" : "";
+    if (has_commands) text += "complete -c " + program.name + " -n __fish_use_subcommand -f\n";
+    for (const ProgramOption& option : program.options) text += fish_option(program, none, option);
+    for (const ProgramCommand& command : program.commands) {
+        const std::string condition =
+            has_commands ? " -n '__fish_seen_subcommand_from " + command.name + '\'' : "";
+        if (has_commands)
+            text += "complete -c " + program.name + none + " -a " + command.name + " -d " +
+                    fish_quoted(command.help) + '\n';
+        for (const ProgramOption& argument : command.arguments) {
+            if (!argument.choices.empty())
+                text += "complete -c " + program.name + condition + " -a " +
+                        fish_quoted(joined(argument.choices, " ")) + '\n';
+        }
+        for (const ProgramOption& option : command.options) text += fish_option(program, condition, option);
+    }
+    return text;
+}
+
+}  // namespace placewright

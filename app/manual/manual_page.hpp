@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "app/manual/program_options.hpp"
+
+namespace placewright {
+
+/// Manual page of a program (section 1, macros of man(7)), with a list of its commands.
+std::string manual_page(const Program& program, const std::string& version);
+
+/// Manual page of one command, called PROGRAM-COMMAND.
+std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version);
+
+}  // namespace placewright

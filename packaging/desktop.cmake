@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# The entry in the menu, types of files, metadata for software centres, and icons.
+install(FILES linux/${app_id}.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications COMPONENT window)
+install(FILES linux/placewright.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/mime/packages COMPONENT window)
+
+# The releases of the metadata are those of the changelog.
+file(STRINGS debian/changelog lines)
+set(PLACEWRIGHT_RELEASES)
+foreach(line ${lines})
+  if(line MATCHES "^placewright \\(([0-9.]+)\\)")
+    set(version ${CMAKE_MATCH_1})
+    set(changes)
+  elseif(line MATCHES "^  [*] (.*)$")
+    set(change ${CMAKE_MATCH_1})
+    string(REPLACE "&" "&amp;" change "${change}")
+    string(REPLACE "<" "&lt;" change "${change}")
+    list(APPEND changes "<li>${change}</li>")
+  elseif(line MATCHES "^    (.*)$" AND changes)
+    list(POP_BACK changes last)
+    string(REPLACE "</li>" " ${CMAKE_MATCH_1}</li>" last "${last}")
+    list(APPEND changes "${last}")
+  elseif(line MATCHES "^ -- .*, ([0-9]+) ([A-Z][a-z]+) ([0-9]+) ")
+    set(months Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)
+    list(FIND months ${CMAKE_MATCH_2} month)
+    math(EXPR month "${month} + 101")
+    math(EXPR day "100 + ${CMAKE_MATCH_1}")
+    string(SUBSTRING ${month} 1 2 month)
+    string(SUBSTRING ${day} 1 2 day)
+    list(JOIN changes "" items)
+    string(APPEND PLACEWRIGHT_RELEASES
+      "    <release version=\"${version}\" date=\"${CMAKE_MATCH_3}-${month}-${day}\"><description><ul>${items}</ul></description></release>\n")
+  endif()
+endforeach()
+string(STRIP "${PLACEWRIGHT_RELEASES}" PLACEWRIGHT_RELEASES)
+string(PREPEND PLACEWRIGHT_RELEASES "    ")
+configure_file(linux/${app_id}.metainfo.xml.in ${app_id}.metainfo.xml @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${app_id}.metainfo.xml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo COMPONENT window)
+
+set(icons ${CMAKE_INSTALL_DATADIR}/icons/hicolor)
+install(FILES ${PROJECT_SOURCE_DIR}/resources/placewright.svg RENAME ${app_id}.svg
+  DESTINATION ${icons}/scalable/apps COMPONENT window)
+find_program(RSVG_CONVERT rsvg-convert)
+add_feature_info("icons as PNG" RSVG_CONVERT "rsvg-convert draws them")
+if(RSVG_CONVERT)
+  set(pictures)
+  foreach(size 16 22 24 32 48 64 128 256 512)
+    set(picture ${CMAKE_CURRENT_BINARY_DIR}/icon-${size}.png)
+    add_custom_command(OUTPUT ${picture}
+      COMMAND ${RSVG_CONVERT} --width ${size} --height ${size} --output ${picture} ${PROJECT_SOURCE_DIR}/resources/placewright.svg
+      DEPENDS ${PROJECT_SOURCE_DIR}/resources/placewright.svg)
+    list(APPEND pictures ${picture})
+    install(FILES ${picture} RENAME ${app_id}.png DESTINATION ${icons}/${size}x${size}/apps COMPONENT window)
+  endforeach()
+  add_custom_target(placewright_icons ALL DEPENDS ${pictures})
+endif()
