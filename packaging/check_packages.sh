@@ -18,11 +18,7 @@ for tool in mmdebstrap lintian; do
 done
 packages=("$folder"/placewright_*.deb "$folder"/placewright-cli_*.deb "$folder"/python3-placewright_*.deb)
 work=$(mktemp -d)
-finish() {
-    umount "$work/root/proc" 2>/dev/null || true
-    rm -rf --one-file-system "$work"
-}
-trap finish EXIT
+trap 'rm -rf --one-file-system "$work"' EXIT
 
 say "lintian"
 lintian --fail-on error,warning --allow-root "${packages[@]}"
@@ -70,5 +66,7 @@ left=$(find / -xdev -iname '*placewright*' -not -path '/root/*' -not -path '/pro
 if [ -n "$left" ]; then echo "left behind: $left"; exit 1; fi
 echo "== done"
 TRY
-mount -t proc proc "$root/proc"
-chroot "$root" /bin/bash /root/try.sh
+# In namespaces of its own, so that nothing stays mounted or running, however this ends.
+unshare --mount --pid --fork --kill-child sh -c '
+    mount -t proc proc "$1/proc"
+    exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root /bin/bash /root/try.sh' sh "$root"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Debian packages: `cpack` in the folder of the build.
 set(CPACK_GENERATOR DEB)
+# Each package has a summary of its own; the project's would come before it.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGE_VENDOR "The Placewright authors")
 set(CPACK_PACKAGE_CONTACT "The Placewright authors <placewright@users.noreply.github.com>")
 set(CPACK_PACKAGE_HOMEPAGE_URL ${PLACEWRIGHT_HOME})
@@ -47,6 +49,7 @@ set(CPACK_DEBIAN_CLI_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "openmpi-bin")
 set(CPACK_DEBIAN_CLI_PACKAGE_RECOMMENDS "libopenblas0-openmp")
 
+if(PLACEWRIGHT_WINDOW)
 placewright_package(window placewright science
   "device placement explorer for neural networks"
   "Placewright decides on which GPU or CPU each operation of a neural network
@@ -57,6 +60,7 @@ devices, and placements exported for training runs.")
 set(CPACK_DEBIAN_WINDOW_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WINDOW_PACKAGE_DEPENDS "placewright-cli (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_WINDOW_PACKAGE_RECOMMENDS "qt6-wayland, fonts-dejavu-core")
+endif()
 
 placewright_package(python python3-placewright python
   "device placement of PyTorch models"

@@ -29,9 +29,12 @@ fi
 sed -i "s/^project(Placewright VERSION [0-9.]*/project(Placewright VERSION $version/" CMakeLists.txt
 sed -i "s/^__version__ = .*/__version__ = \"$version\"/" packaging/python/placewright/__init__.py
 
+trap 'say "the release is not made; git checkout CMakeLists.txt packaging takes back the version and the changelog"' ERR
 packaging/test.sh
 packaging/packages.sh
-git commit -qam "Release $version"
+packaging/check_packages.sh build/package
+trap - ERR
+git diff --quiet HEAD || git commit -qam "Release $version"
 git tag -a "v$version" -m "Placewright $version"
 git archive --prefix="placewright-$version/" -o "build/package/placewright-$version.tar.gz" "v$version"
 say "packages and source are in build/package; to publish: git push && git push origin v$version"

@@ -159,9 +159,9 @@ void resume(Trainer& trainer, const TrainingRecord& record, const Path& file) {
     // Learning-rate schedules follow the new number of updates; everything else resumes.
     found.record.planned_updates = record.planned_updates;
     if (const std::string other = difference(found.record, record); !other.empty())
-        throw InputError(
-            file.string(), "",
-            "belongs to another training: " + other + "; give the same arguments or another --out");
+        throw InputError(file.string(), "",
+                         "belongs to another training: " + other +
+                             "; give the same arguments (--set OPTION=VALUE for an option) or another --out");
     try {
         trainer.restore(std::move(found.state));
     } catch (const std::invalid_argument& error) {

@@ -91,18 +91,18 @@ const LearningExperiment& placeto_ablations() {
     static const LearningExperiment experiment{
         "placeto-ablations",
         "Placeto's aggregation of the graph",
-        "Section 4.3 of Placeto: simple aggregator and simple partitioner on nmt. 10 minutes.",
+        "Section 4.3 of Placeto: simple aggregator and simple partitioner on nmt. 3 minutes.",
         "the paper",
         "Family nmt on 2 K80s as in `experiment placeto`; all networks merged into as many groups as the "
         "smallest has, at most 160, unless --group is given. Trained on one half; on the other half the "
-        "policy "
-        "takes the most likely device each time. Without foresight, another way in which the policy sees "
-        "neighbours.",
+        "policy takes the most likely device each time. Without foresight and features of devices, other "
+        "ways in which the policy sees neighbours.",
         {},
         {kFamily},
-        100,
+        300,
         8,
-        {{find_algorithm("placeto"), {{"foresight", 0.0}}}},
+        {{find_algorithm("placeto"),
+          {{"foresight", 0.0}, {"devices", std::string("one-hot")}, {"discount", 0.99}}}},
         run,
         findings,
         tables};

@@ -9,6 +9,7 @@
 #include "app/manual/program_options.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
+#include "core/learn/policies.hpp"
 
 namespace placewright {
 namespace {
@@ -27,7 +28,8 @@ std::vector<std::string> algorithm_names() {
 
 /// Sets what a shell offers for the value of an option, by the name of the option and of its value.
 void complete(ProgramOption& option, const std::string& name) {
-    constexpr std::array kNumbers{"N", "S", "K", "K/N", "B", "E", "T", "SHARE", "BYTES", "PRICE"};
+    constexpr std::array kFiles{"FILE", "FILES", "OUT",   "DIR",    "FOLDER",        "TABLE",
+                                "P",    "F",     "SWEEP", "POLICY", "TRACE[=MODEL]", "MACHINE"};
     if (name == "GRAPH" || name == "GRAPHS" || name == "--network") {
         option.choices = names_of(shipped_networks());
         option.completion = Completion::choices_and_files;
@@ -40,6 +42,9 @@ void complete(ProgramOption& option, const std::string& name) {
     } else if (name == "--algorithm" || name == "--algorithms") {
         option.choices = algorithm_names();
         option.completion = Completion::choices;
+    } else if (name == "--policy") {
+        for (const PolicyInfo& policy : policies()) option.choices.push_back(policy.id);
+        option.completion = Completion::choices;
     } else if (option.value.find('|') != std::string::npos) {
         for (std::size_t begin = 0; begin <= option.value.size();) {
             const std::size_t end = std::min(option.value.find('|', begin), option.value.size());
@@ -49,7 +54,7 @@ void complete(ProgramOption& option, const std::string& name) {
             begin = end + 1;
         }
         option.completion = Completion::choices;
-    } else if (!option.is_flag() && std::ranges::find(kNumbers, option.value) == kNumbers.end()) {
+    } else if (std::ranges::find(kFiles, option.value) != kFiles.end()) {
         option.completion = Completion::files;
     }
 }
@@ -61,7 +66,8 @@ ProgramOption program_option(const CLI::Option& option) {
     if (option.get_positional()) {
         result.value = option.get_name(true);
         complete(result, result.value);
-        if (option.get_expected_max() > 1) result.value += "...";
+        result.is_optional = !option.get_required();
+        result.is_repeated = option.get_expected_max() > 1;
         return result;
     }
     for (const std::string& name : option.get_snames()) result.names.push_back('-' + name);

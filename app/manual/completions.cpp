@@ -55,6 +55,25 @@ std::vector<std::string> command_names(const Program& program) {
     return names;
 }
 
+/// What a shell offers in place of any positional argument of a command: all that one of them may be.
+ProgramOption any_argument(const ProgramCommand& command) {
+    ProgramOption any{{}, "argument", "", Completion::none};
+    bool files = false;
+    for (const ProgramOption& argument : command.arguments) {
+        files = files || offers_files(argument.completion);
+        any.value = argument.value;
+        for (const std::string& choice : argument.choices) {
+            if (std::ranges::find(any.choices, choice) == any.choices.end()) any.choices.push_back(choice);
+        }
+    }
+    if (any.choices.empty()) {
+        any.completion = files ? Completion::files : Completion::none;
+    } else {
+        any.completion = files ? Completion::choices_and_files : Completion::choices;
+    }
+    return any;
+}
+
 // --- bash
 
 /// Statement that offers the values of an option or argument.
@@ -115,8 +134,7 @@ _placewright_offer() {
             indent + "case $previous in\n" + bash_option_values(options, indent + "    ") + indent + "esac\n";
         text += indent + "case $current in\n" + indent + "    -*) _placewright_offer words " +
                 quoted(joined(all_names(options), " ")) + " ;;\n" + indent + "    *) " +
-                (command.arguments.empty() ? std::string("return") : bash_values(command.arguments.front())) +
-                " ;;\n" + indent + "esac\n";
+                bash_values(any_argument(command)) + " ;;\n" + indent + "esac\n";
         if (has_commands) text += indent + ";;\n";
     }
     text += has_commands ? "    esac\n" : "";
@@ -143,8 +161,8 @@ std::string zsh_action(const ProgramOption& option) {
     return " ";
 }
 
-std::string zsh_specifications(const std::vector<ProgramOption>& options,
-                               const std::vector<ProgramOption>& arguments, const std::string& indent) {
+std::string zsh_specifications(const std::vector<ProgramOption>& options, const ProgramCommand& command,
+                               const std::string& indent) {
     std::string text;
     for (const ProgramOption& option : options) {
         for (const std::string& name : option.names) {
@@ -154,7 +172,8 @@ std::string zsh_specifications(const std::vector<ProgramOption>& options,
             text += indent + quoted(specification) + " \\\n";
         }
     }
-    for (const ProgramOption& argument : arguments)
+    const ProgramOption argument = any_argument(command);
+    if (!command.arguments.empty())
         text += indent + quoted("*:" + escaped(argument.value, ":\\") + ':' + zsh_action(argument)) + " \\\n";
     return text + indent + "&& return\n";
 }
@@ -165,13 +184,10 @@ std::string zsh_completion(const Program& program) {
     std::string text = "#compdef " + program.name + "\n# zsh completion of " + program.name +
                        "\n_placewright_either() { _alternative \"names:name:($*)\" 'files:file:_files'; }\n";
     if (command_names(program).empty()) {
+        const ProgramCommand& only = program.commands.front();
         std::vector<ProgramOption> options = program.options;
-        std::vector<ProgramOption> arguments;
-        for (const ProgramCommand& command : program.commands) {
-            options.insert(options.end(), command.options.begin(), command.options.end());
-            arguments = command.arguments;
-        }
-        return text + "_arguments \\\n" + zsh_specifications(options, arguments, "    ");
+        options.insert(options.end(), only.options.begin(), only.options.end());
+        return text + "_arguments \\\n" + zsh_specifications(options, only, "    ");
     }
     text += "if (( CURRENT == 2 )); then\n    local -a commands=(\n";
     for (const ProgramCommand& command : program.commands)
@@ -181,7 +197,7 @@ std::string zsh_completion(const Program& program) {
         "(( CURRENT-- ))\ncase $command in\n";
     for (const ProgramCommand& command : program.commands)
         text += "    " + command.name + ")\n        _arguments \\\n" +
-                zsh_specifications(command.options, command.arguments, "            ") + "        ;;\n";
+                zsh_specifications(command.options, command, "            ") + "        ;;\n";
     return text + "esac\n";
 }
 
@@ -222,11 +238,11 @@ std::string fish_completion(const Program& program) {
         if (has_commands)
             text += "complete -c " + program.name + none + " -a " + command.name + " -d " +
                     fish_quoted(command.help) + '\n';
-        for (const ProgramOption& argument : command.arguments) {
-            if (!argument.choices.empty())
-                text += "complete -c " + program.name + condition + " -a " +
-                        fish_quoted(joined(argument.choices, " ")) + '\n';
-        }
+        const ProgramOption argument = any_argument(command);
+        if (!offers_files(argument.completion)) text += "complete -c " + program.name + condition + " -f\n";
+        if (!argument.choices.empty())
+            text += "complete -c " + program.name + condition + " -a " +
+                    fish_quoted(joined(argument.choices, " ")) + '\n';
         for (const ProgramOption& option : command.options) text += fish_option(program, condition, option);
     }
     return text;

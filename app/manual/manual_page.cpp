@@ -23,6 +23,13 @@ std::string escaped(const std::string& text) {
     return roff;
 }
 
+/// As an argument of a request, between quotes.
+std::string quoted(const std::string& text) {
+    std::string roff;
+    for (const char c : escaped(text)) roff += c == '"' ? "\\(dq" : std::string(1, c);
+    return '"' + roff + '"';
+}
+
 std::string bold(const std::string& text) {
     return "\\fB" + escaped(text) + "\\fR";
 }
@@ -42,6 +49,16 @@ std::string head(const std::string& page, std::string help, const std::string& v
     if (help.ends_with('.')) help.pop_back();
     return ".TH " + escaped(upper(page)) + " 1 \"\" \"Placewright " + version +
            "\" \"Placewright\"\n.SH NAME\n" + escaped(page) + " \\- " + escaped(help) + "\n.SH SYNOPSIS\n";
+}
+
+/// Positional arguments in a synopsis: [POLICY] GRAPHS...
+std::string synopsis(const std::vector<ProgramOption>& arguments) {
+    std::string roff;
+    for (const ProgramOption& argument : arguments) {
+        const std::string name = italic(argument.value) + (argument.is_repeated ? "..." : "");
+        roff += argument.is_optional ? " [" + name + ']' : ' ' + name;
+    }
+    return roff;
 }
 
 std::string described(const std::vector<ProgramOption>& options) {
@@ -74,7 +91,7 @@ std::string noted(const std::string& notes) {
         }
         set_table(line.front() == ' ');
         if (!is_table && line.ends_with(':')) {
-            roff += ".SS \"" + escaped(line.substr(0, line.size() - 1)) + "\"\n";
+            roff += ".SS " + quoted(line.substr(0, line.size() - 1)) + '\n';
         } else {
             roff += escaped(line) + '\n';
         }
@@ -92,7 +109,7 @@ std::string manual_page(const Program& program, const std::string& version) {
     const ProgramCommand* const only =
         has_commands && program.commands.front().name.empty() ? &program.commands.front() : nullptr;
     if (only != nullptr) {
-        for (const ProgramOption& argument : only->arguments) roff += ' ' + italic(argument.value);
+        roff += synopsis(only->arguments);
     } else if (has_commands) {
         roff += ' ' + italic("command") + " [" + italic("arguments") + ']';
     }
@@ -115,9 +132,8 @@ std::string manual_page(const Program& program, const std::string& version) {
 std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version) {
     std::string roff = head(program.name + '-' + command.name, command.help, version) +
                        bold(program.name + ' ' + command.name) + " [" + italic("options") + ']';
-    for (const ProgramOption& argument : command.arguments) roff += ' ' + italic(argument.value);
-    roff += "\n.SH DESCRIPTION\n" + escaped(command.help) + ".\n" + described(command.arguments) +
-            ".SH OPTIONS\n" + described(command.options);
+    roff += synopsis(command.arguments) + "\n.SH DESCRIPTION\n" + escaped(command.help) + ".\n" +
+            described(command.arguments) + ".SH OPTIONS\n" + described(command.options);
     if (!command.notes.empty()) roff += ".SH NOTES\n" + noted(command.notes);
     return roff + ".SH SEE ALSO\n" + bold(program.name) + "(1)\n";
 }

@@ -16,6 +16,8 @@ struct ProgramOption {
     std::string help;
     Completion completion = Completion::none;
     std::vector<std::string> choices = {};
+    bool is_optional = true;   ///< of a positional argument: whether it may be left out
+    bool is_repeated = false;  ///< of a positional argument: whether there may be several
 
     bool is_flag() const { return value.empty(); }
 };

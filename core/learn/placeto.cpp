@@ -2,9 +2,9 @@
 // Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement
 // Algorithms for Distributed Machine Learning (2019). As in the authors' code, but not in their text: a
 // node's initial embedding is added after every round, nodes without senders add nothing, and the decisions
-// on a node are counted instead of flagged. In neither: sums over sets, and of messages, are divided by the
-// number of nodes, embeddings may differ in width from the features, devices can be distinguished by their
-// properties, and an untrained policy has preferences.
+// on a node are counted instead of flagged. In neither: sums over sets are divided by the number of nodes and
+// sums of messages by that of their senders, embeddings may differ in width from the features, devices can be
+// distinguished by their properties, and an untrained policy has preferences.
 #include "core/learn/placeto_network.hpp"
 #include "core/learn/policies.hpp"
 #include "core/learn/training_schema.hpp"
@@ -105,7 +105,8 @@ PolicyInfo placeto_policy() {
             {{"paper",
               "Closer to the paper: devices by number, no initial preference, rewards neither discounted nor "
               "standardized. The paper does not give the width of layers beyond the features; width and "
-              "hidden keep their defaults.",
+              "hidden keep their defaults; so do the means of messages, since with sums networks such as nmt "
+              "are not learned.",
               {{"devices", std::string("one-hot")},
                {"foresight", 0.0},
                {"inertia", 0.0},

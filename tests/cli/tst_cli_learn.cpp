@@ -175,7 +175,7 @@ void TestCliLearn::trainingGoesOn() {
     QCOMPARE(other.status, 3);
     QVERIFY2(other.err.contains(
                  "whole.safetensors: belongs to another training: its seed is 1, not 2; give the same "
-                 "arguments or another --out"),
+                 "arguments (--set OPTION=VALUE for an option) or another --out"),
              other.err);
     const Result options = run(whole + QStringList{"--resume", "--order", "critical-path"});
     QVERIFY2(options.err.contains("its order is fifo, not critical-path"), options.err);

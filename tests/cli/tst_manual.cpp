@@ -100,6 +100,10 @@ void TestManual::completesInBash_data() {
                             << QStringList{};
     QTest::newRow("file") << QStringList{"placewright-cli", "optimize", "alexnet", "--out", "a fi"}
                           << QStringList{"a file.json"};
+    QTest::newRow("second argument") << QStringList{"placewright-cli", "predict", "a.safetensors", "alex"}
+                                     << QStringList{"alexnet"};
+    QTest::newRow("policy") << QStringList{"placewright-cli", "train", "alexnet", "--policy", "gd"}
+                            << QStringList{"gdp"};
     QTest::newRow("window: option") << QStringList{"placewright", "--optim"} << QStringList{"--optimize"};
     QTest::newRow("window: algorithm")
         << QStringList{"placewright", "--optimize", "tab"} << QStringList{"tabu"};

@@ -30,13 +30,14 @@ if [ -x "$bin/placewright" ]; then
         --screenshot window.png --quit
     test -s window.png
     say "desktop"
-    desktop-file-validate "$share"/applications/*.desktop
-    appstreamcli validate --no-net "$share"/metainfo/*.metainfo.xml
+    command -v desktop-file-validate >/dev/null && desktop-file-validate "$share"/applications/*.desktop
+    command -v appstreamcli >/dev/null && appstreamcli validate --no-net "$share"/metainfo/*.metainfo.xml
+    grep -q '<release version="[0-9.]*" date="[0-9-]*"><description><ul><li>' "$share"/metainfo/*.metainfo.xml
     update-mime-database "$share/mime" 2>&1 | { grep -i error && exit 1 || true; }
     for type in placewright.workspace+json placewright.graph+json onnx gguf; do
         test -f "$share/mime/application/vnd.$type.xml"
     done
-    test -f "$share/icons/hicolor/48x48/apps/io.github.placewright.Placewright.png"
+    ! command -v rsvg-convert >/dev/null || test -f "$share/icons/hicolor/48x48/apps/io.github.placewright.Placewright.png"
     test -f "$share/icons/hicolor/scalable/apps/io.github.placewright.Placewright.svg"
 fi
 
