@@ -464,7 +464,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--out", out, "Folder for the tables (NAME.md) and their data (CSV)")
         ->check(usage::path())
         ->type_name("DIR");
-    command.add_option("--seeds", seeds, "Seeds [e3: 50, 10 pipelined; post, placeto: 3; trainings: 1]")
+    command.add_option("--seeds", seeds, "Seeds [e3: 50, 10 pipelined; post: 5; placeto: 3; trainings: 1]")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N");
     command.add_option("--evaluations", evaluations, "Placements scored by each search [see below]")
