@@ -50,16 +50,16 @@ set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "openmpi-bin")
 set(CPACK_DEBIAN_CLI_PACKAGE_RECOMMENDS "libopenblas0-openmp")
 
 if(PLACEWRIGHT_WINDOW)
-placewright_package(window placewright science
-  "device placement explorer for neural networks"
-  "Placewright decides on which GPU or CPU each operation of a neural network
+  placewright_package(window placewright science
+    "device placement explorer for neural networks"
+    "Placewright decides on which GPU or CPU each operation of a neural network
 runs. Its window shows the computation graph, coloured by device, while better
 placements are found, a timeline that tells why a step takes as long as it
 does, and comparisons of algorithms. Operations can be dragged to other
 devices, and placements exported for training runs.")
-set(CPACK_DEBIAN_WINDOW_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_WINDOW_PACKAGE_DEPENDS "placewright-cli (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_WINDOW_PACKAGE_RECOMMENDS "qt6-wayland, fonts-dejavu-core")
+  set(CPACK_DEBIAN_WINDOW_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_WINDOW_PACKAGE_DEPENDS "placewright-cli (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_WINDOW_PACKAGE_RECOMMENDS "qt6-wayland, fonts-dejavu-core")
 endif()
 
 placewright_package(python python3-placewright python

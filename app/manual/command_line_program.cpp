@@ -32,19 +32,17 @@ void complete(ProgramOption& option, const std::string& name) {
                                 "P",    "F",     "SWEEP", "POLICY", "TRACE[=MODEL]", "MACHINE"};
     if (name == "GRAPH" || name == "GRAPHS" || name == "--network") {
         option.choices = names_of(shipped_networks());
-        option.completion = Completion::choices_and_files;
+        option.takes_files = true;
     } else if (name == "--machine") {
         option.choices = names_of(shipped_machines());
-        option.completion = Completion::choices_and_files;
+        option.takes_files = true;
     } else if (name == "--catalogue") {
         option.choices = names_of(shipped_catalogues());
-        option.completion = Completion::choices_and_files;
+        option.takes_files = true;
     } else if (name == "--algorithm" || name == "--algorithms") {
         option.choices = algorithm_names();
-        option.completion = Completion::choices;
     } else if (name == "--policy") {
         for (const PolicyInfo& policy : policies()) option.choices.push_back(policy.id);
-        option.completion = Completion::choices;
     } else if (option.value.find('|') != std::string::npos) {
         for (std::size_t begin = 0; begin <= option.value.size();) {
             const std::size_t end = std::min(option.value.find('|', begin), option.value.size());
@@ -53,9 +51,8 @@ void complete(ProgramOption& option, const std::string& name) {
             option.choices.push_back(choice.substr(0, choice.find('[')));
             begin = end + 1;
         }
-        option.completion = Completion::choices;
     } else if (std::ranges::find(kFiles, option.value) != kFiles.end()) {
-        option.completion = Completion::files;
+        option.takes_files = true;
     }
 }
 

@@ -2,16 +2,13 @@
 #include "app/manual/completions.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "app/cli/usage.hpp"
 
 namespace placewright {
 namespace {
 
-std::string joined(const std::vector<std::string>& words, const std::string& separator) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-    return text;
-}
+using usage::joined;
 
 /// `text` with a backslash before each of `special`.
 std::string escaped(const std::string& text, const std::string& special) {
@@ -24,7 +21,7 @@ std::string escaped(const std::string& text, const std::string& special) {
 }
 
 /// In single quotes for bash and zsh.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return result + '\'';
@@ -34,10 +31,6 @@ std::string function_name(const Program& program) {
     std::string name = '_' + program.name;
     std::ranges::replace(name, '-', '_');
     return name;
-}
-
-bool offers_files(Completion completion) {
-    return completion == Completion::files || completion == Completion::choices_and_files;
 }
 
 std::vector<std::string> all_names(const std::vector<ProgramOption>& options) {
@@ -57,19 +50,11 @@ std::vector<std::string> command_names(const Program& program) {
 
 /// What a shell offers in place of any positional argument of a command: all that one of them may be.
 ProgramOption any_argument(const ProgramCommand& command) {
-    ProgramOption any{{}, "argument", "", Completion::none};
-    bool files = false;
+    ProgramOption any;
     for (const ProgramOption& argument : command.arguments) {
-        files = files || offers_files(argument.completion);
         any.value = argument.value;
-        for (const std::string& choice : argument.choices) {
-            if (std::ranges::find(any.choices, choice) == any.choices.end()) any.choices.push_back(choice);
-        }
-    }
-    if (any.choices.empty()) {
-        any.completion = files ? Completion::files : Completion::none;
-    } else {
-        any.completion = files ? Completion::choices_and_files : Completion::choices;
+        any.takes_files = any.takes_files || argument.takes_files;
+        any.choices.insert(any.choices.end(), argument.choices.begin(), argument.choices.end());
     }
     return any;
 }
@@ -78,17 +63,8 @@ ProgramOption any_argument(const ProgramCommand& command) {
 
 /// Statement that offers the values of an option or argument.
 std::string bash_values(const ProgramOption& option) {
-    switch (option.completion) {
-        case Completion::none:
-            return "return";
-        case Completion::files:
-            return "_placewright_offer files ''";
-        case Completion::choices:
-            return "_placewright_offer words " + quoted(joined(option.choices, " "));
-        case Completion::choices_and_files:
-            return "_placewright_offer files " + quoted(joined(option.choices, " "));
-    }
-    return "return";
+    return std::string("_placewright_offer ") + (option.takes_files ? "files " : "words ") +
+           shell_quoted(joined(option.choices, " "));
 }
 
 /// Branches of `case $previous` for the options with values.
@@ -121,7 +97,8 @@ _placewright_offer() {
     const bool has_commands = !command_names(program).empty();
     if (has_commands) {
         text += "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        _placewright_offer words " +
-                quoted(joined(command_names(program), " ") + ' ' + joined(all_names(program.options), " ")) +
+                shell_quoted(joined(command_names(program), " ") + ' ' +
+                             joined(all_names(program.options), " ")) +
                 "\n        return\n    fi\n";
     }
     text += has_commands ? "    case ${COMP_WORDS[1]} in\n" : "";
@@ -133,7 +110,7 @@ _placewright_offer() {
         text +=
             indent + "case $previous in\n" + bash_option_values(options, indent + "    ") + indent + "esac\n";
         text += indent + "case $current in\n" + indent + "    -*) _placewright_offer words " +
-                quoted(joined(all_names(options), " ")) + " ;;\n" + indent + "    *) " +
+                shell_quoted(joined(all_names(options), " ")) + " ;;\n" + indent + "    *) " +
                 bash_values(any_argument(command)) + " ;;\n" + indent + "esac\n";
         if (has_commands) text += indent + ";;\n";
     }
@@ -147,18 +124,9 @@ namespace {
 
 /// The action of a specification of _arguments.
 std::string zsh_action(const ProgramOption& option) {
-    const std::string words = '(' + escaped(joined(option.choices, " "), ":") + ')';
-    switch (option.completion) {
-        case Completion::none:
-            return " ";
-        case Completion::files:
-            return "_files";
-        case Completion::choices:
-            return words;
-        case Completion::choices_and_files:
-            return "{_placewright_either " + joined(option.choices, " ") + "}";
-    }
-    return " ";
+    const std::string words = joined(option.choices, " ");
+    if (words.empty()) return option.takes_files ? "_files" : " ";
+    return option.takes_files ? "{_placewright_either " + words + '}' : '(' + words + ')';
 }
 
 std::string zsh_specifications(const std::vector<ProgramOption>& options, const ProgramCommand& command,
@@ -169,12 +137,13 @@ std::string zsh_specifications(const std::vector<ProgramOption>& options, const 
             std::string specification = "*" + name + '[' + escaped(option.help, "[]:\\") + ']';
             if (!option.is_flag())
                 specification += ':' + escaped(option.value, ":\\") + ':' + zsh_action(option);
-            text += indent + quoted(specification) + " \\\n";
+            text += indent + shell_quoted(specification) + " \\\n";
         }
     }
     const ProgramOption argument = any_argument(command);
     if (!command.arguments.empty())
-        text += indent + quoted("*:" + escaped(argument.value, ":\\") + ':' + zsh_action(argument)) + " \\\n";
+        text += indent + shell_quoted("*:" + escaped(argument.value, ":\\") + ':' + zsh_action(argument)) +
+                " \\\n";
     return text + indent + "&& return\n";
 }
 
@@ -191,7 +160,7 @@ std::string zsh_completion(const Program& program) {
     }
     text += "if (( CURRENT == 2 )); then\n    local -a commands=(\n";
     for (const ProgramCommand& command : program.commands)
-        text += "        " + quoted(escaped(command.name, ":") + ':' + command.help) + '\n';
+        text += "        " + shell_quoted(escaped(command.name, ":") + ':' + command.help) + '\n';
     text +=
         "    )\n    _describe command commands\n    return\nfi\nlocal command=$words[2]\nshift words\n"
         "(( CURRENT-- ))\ncase $command in\n";
@@ -211,8 +180,7 @@ std::string fish_quoted(const std::string& text) {
 
 std::string fish_values(const ProgramOption& option) {
     if (option.is_flag()) return "";
-    std::string text = offers_files(option.completion) ? " -r" : " -x";
-    if (offers_files(option.completion)) text += "F";
+    std::string text = option.takes_files ? " -rF" : " -x";
     if (!option.choices.empty()) text += " -a " + fish_quoted(joined(option.choices, " "));
     return text;
 }
@@ -239,7 +207,7 @@ std::string fish_completion(const Program& program) {
             text += "complete -c " + program.name + none + " -a " + command.name + " -d " +
                     fish_quoted(command.help) + '\n';
         const ProgramOption argument = any_argument(command);
-        if (!offers_files(argument.completion)) text += "complete -c " + program.name + condition + " -f\n";
+        if (!argument.takes_files) text += "complete -c " + program.name + condition + " -f\n";
         if (!argument.choices.empty())
             text += "complete -c " + program.name + condition + " -a " +
                     fish_quoted(joined(argument.choices, " ")) + '\n';

@@ -7,15 +7,13 @@
 
 namespace placewright {
 
-/// What a shell offers for a value.
-enum class Completion { none, files, choices, choices_and_files };
-
 struct ProgramOption {
     std::vector<std::string> names;  ///< "--seed" or "-h"; none for a positional argument
     std::string value;               ///< name of its value, such as "N"; empty for a flag
     std::string help;
-    Completion completion = Completion::none;
+    // What a shell offers for the value.
     std::vector<std::string> choices = {};
+    bool takes_files = false;
     bool is_optional = true;   ///< of a positional argument: whether it may be left out
     bool is_repeated = false;  ///< of a positional argument: whether there may be several
 

@@ -10,14 +10,13 @@ Program window_program() {
     // What the command line offers for the same values.
     const Program command_line = command_line_program();
     const auto optimize = std::ranges::find(command_line.commands, "optimize", &ProgramCommand::name);
-    const auto take = [&](ProgramOption& option, const std::string& name, Completion otherwise) {
-        option.completion = otherwise;
+    const auto take = [&](ProgramOption& option, const std::string& name) {
         for (const auto* options : {&optimize->options, &optimize->arguments}) {
             for (const ProgramOption& known : *options) {
                 if (known.value != name && std::ranges::find(known.names, name) == known.names.end())
                     continue;
-                option.completion = known.completion;
                 option.choices = known.choices;
+                option.takes_files = known.takes_files;
             }
         }
     };
@@ -26,17 +25,17 @@ Program window_program() {
                        {{"-v", "--version"}, "", "Print the version and exit."}};
     ProgramCommand command;
     ProgramOption file{{}, arguments::kFile.value, arguments::kFile.help};
-    take(file, "GRAPH", Completion::files);
+    take(file, "GRAPH");
     command.arguments.push_back(std::move(file));
     for (const arguments::Option& known : arguments::kOptions) {
         ProgramOption option{{std::string("--") + known.name}, known.value, known.help};
         const std::string value = known.value;
         if (value == "ALGORITHM") {
-            take(option, "--algorithm", Completion::none);
+            take(option, "--algorithm");
         } else if (value == "MACHINE") {
-            take(option, "--machine", Completion::files);
+            take(option, "--machine");
         } else if (value == "TRACE" || value == "RULES" || value == "OUT") {
-            option.completion = Completion::files;
+            option.takes_files = true;
         }
         command.options.push_back(std::move(option));
     }

@@ -121,6 +121,7 @@ private Q_SLOTS:
     void keepsEveryPolicy_data();
     void keepsEveryPolicy();
     void isASafetensorsFile();
+    void readsOlderFiles();
     void refuses_data();
     void refuses();
     void refusesWhatIsNoFile();
@@ -229,6 +230,17 @@ void TestPolicyFile::isASafetensorsFile() {
         QCOMPARE(parts.header[parameter.name]["dtype"].get<std::string>(), std::string("F32"));
         QCOMPARE(parts.header[parameter.name]["shape"].get<std::vector<std::int64_t>>(), parameter.shape);
     }
+}
+
+/// Files from before the option `messages` are of policies that summed them.
+void TestPolicyFile::readsOlderFiles() {
+    const auto messages_of = [](const Path& file) {
+        return std::get<std::string>(read_policy(file).record.options.at("messages"));
+    };
+    QCOMPARE(messages_of(write(m_content)), std::string("mean"));
+    Parts parts(m_content);
+    parts.change("record", [](Json& json) { QVERIFY(json["options"].erase("messages") == 1); });
+    QCOMPARE(messages_of(write(parts.content())), std::string("sum"));
 }
 
 void TestPolicyFile::refuses_data() {
