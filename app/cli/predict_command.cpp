@@ -184,8 +184,10 @@ JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
     };
     adopt(objective_, "objective", own.objective);
     adopt(memory_rule_, "memory_rule", own.memory_rule);
-    if (group_->count() + groups_->count() + merge_below_->count() > 0) return own;
+    if (group_->count() > 0) return own;
     adopt(group_, "group", own.grouping.group);
+    // Another number of groups, by the rule of the training.
+    if (groups_->count() + merge_below_->count() > 0) return own;
     number("groups", own.grouping.groups);
     number("merge_below", own.grouping.merge_below_bytes);
     return own;

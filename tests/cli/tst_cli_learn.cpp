@@ -370,6 +370,7 @@ void TestCliLearn::predictAsTrained() {
     const Result text = run(unseen);
     QVERIFY2(text.out.contains("\n6 groups of ops; policy trained on 1 network.\n"), text.out);
     QCOMPARE(object_of(unseen + QStringList{"--group", "merge", "--groups", "5"})["groups"].toInt(), 5);
+    QCOMPARE(object_of(unseen + QStringList{"--groups", "5"})["groups"].toInt(), 5);
     QVERIFY(object_of(unseen + QStringList{"--group", "none"})["groups"].toInt() > 20);
     // A placement that does not fit is penalised as in training.
     const QStringList tight{"predict",           policy,  path("layer.json"), "--machine",
