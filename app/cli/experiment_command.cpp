@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "app/cli/console.hpp"
 #include "app/cli/hardware_command.hpp"
@@ -212,14 +213,36 @@ std::string part_text(const LearningExperiment& experiment, const LearningInputs
                      inputs.families.empty() ? "orders" : "networks of a family");
 }
 
+std::size_t seeds_of(const ExperimentCase& item, const ExperimentArguments& arguments) {
+    return arguments.seeds > 0 ? arguments.seeds : item.repeats;
+}
+
+/// "; seeds: 1 to 5"; cases may have different numbers of seeds.
+std::string seeds_text(const std::vector<ExperimentCase>& cases, const ExperimentArguments& arguments) {
+    std::set<std::size_t> counts;
+    for (const ExperimentCase& item : cases) {
+        if (!item.compared.runs.empty()) counts.insert(seeds_of(item, arguments));
+    }
+    std::string text;
+    for (const std::size_t count : counts)
+        text += (text.empty() ? "; seeds: " : ", by case ") + std::string("1") +
+                (count > 1 ? " to " + std::to_string(count) : "");
+    return text;
+}
+
+/// "; grouping: scope", or nothing where ops are grouped as the experiment does.
+std::string grouping_text(const ExperimentArguments& arguments) {
+    return arguments.grouping.group == "none" ? "" : "; grouping: " + arguments.grouping.group;
+}
+
 std::string report(const Experiment& experiment, const std::vector<ExperimentCase>& cases,
                    const std::vector<Finding>& findings, const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) +
                        "\n\nEvaluations of each search: " + std::to_string(arguments.evaluations) +
-                       "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) +
-                       part_text(experiment, cases, arguments) + "\n\n## Problems\n\n" +
-                       markdown(problem_rows(experiment, cases)) + parameter_section(cases) +
-                       "\n## Results\n";
+                       seeds_text(cases, arguments) + grouping_text(arguments) + ". " +
+                       std::string(experiment.conditions) + part_text(experiment, cases, arguments) +
+                       "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) +
+                       parameter_section(cases) + "\n## Results\n";
     for (const ReportTable& extra : tables(experiment, cases))
         text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     for (const ExperimentCase& item : cases) {
@@ -245,7 +268,7 @@ void run_case(const ExperimentArguments& arguments, ExperimentCase& item, const 
     ComparisonTask task{
         item.job.problem,      item.job.simulation, item.job.penalty, {}, item.compared.contestants, {},
         arguments.evaluations, arguments.threads};
-    task.seeds.resize(arguments.seeds > 0 ? arguments.seeds : item.repeats);
+    task.seeds.resize(seeds_of(item, arguments));
     std::iota(task.seeds.begin(), task.seeds.end(), 1);
     const ProgressLine line(place + usage::joined(item.compared.labels, ", ") + ": ");
     try {
@@ -392,7 +415,7 @@ std::string report(const LearningExperiment& experiment, const LearningInputs& i
                        "\n\nUpdates of a training on one network: " + std::to_string(inputs.updates) +
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
-    text += "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) +
+    text += grouping_text(arguments) + ". " + std::string(experiment.conditions) +
             part_text(experiment, inputs, arguments) + '\n' + parameter_section(inputs.policies) +
             "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data))

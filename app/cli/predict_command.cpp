@@ -6,6 +6,8 @@
 #include <charconv>
 #include <chrono>
 #include <iostream>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "app/cli/advice_report.hpp"
@@ -122,6 +124,11 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
     }
     std::cout << "placed in " << format_seconds(predicted.predict_s);
     if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
+    std::set<std::string> networks, machines;
+    for (const auto& graph : policy.record.graphs) {
+        networks.insert(graph.network);
+        machines.insert(graph.machine);
+    }
     const Objective& objective = *job.objective;
     if (!objective.is_step_time())
         std::cout << "; " << objective.title << ' ' << format_seconds(predicted.score.value_s);
@@ -137,8 +144,9 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
                    "among them, and returns the best";
     }
     std::cout << "\n"
-              << job.problem->groups << " groups of ops; policy trained on " << policy.record.graphs.size()
-              << (policy.record.graphs.size() == 1 ? " network" : " networks") << ".\n\n";
+              << job.problem->groups << " groups of ops; policy trained on " << networks.size()
+              << (networks.size() == 1 ? " network" : " networks") << " and " << machines.size()
+              << (machines.size() == 1 ? " machine" : " machines") << ".\n\n";
     print_outcome(job, predicted.placement, outcome);
 }
 
@@ -202,6 +210,10 @@ int predict(const PredictArguments& given) {
         !holds_weights(arguments.job.network))
         throw UsageError("predict: " + arguments.job.network +
                          " is a policy: name the network that it is to place as well");
+    if (Path(arguments.job.network).extension() == ".safetensors" && !arguments.policy.empty() &&
+        Path(arguments.policy).extension() != ".safetensors")
+        throw UsageError("predict: give the policy first: placewright-cli predict " + arguments.job.network +
+                         ' ' + arguments.policy);
     const bool shipped = arguments.policy.empty();
     if (shipped && arguments.best)
         throw UsageError(

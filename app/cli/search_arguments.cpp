@@ -41,7 +41,10 @@ bool is_same_file(const Path& first, const Path& second) {
 OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings,
                             const std::string& prefix) {
     OptionValues values;
-    for (const std::string& setting : settings) {
+    for (std::string setting : settings) {
+        // Where there is one algorithm its name may be left out.
+        if (const std::string own = algorithm.id + '.'; prefix.empty() && setting.starts_with(own))
+            setting.erase(0, own.size());
         const auto equals = setting.find('=');
         if (equals == std::string::npos)
             throw UsageError("--set " + prefix + setting + ": expected " +

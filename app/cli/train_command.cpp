@@ -45,6 +45,11 @@ public:
         if (family == !arguments.networks.empty())
             throw UsageError("train: give either --family or networks");
         const FamilyInfo* info = find_family(arguments.family);
+        for (const CLI::Option* option : {arguments.count_, arguments.family_seed_}) {
+            if (info == nullptr && option->count() > 0)
+                throw UsageError(option->get_name() +
+                                 ": only for a known family; networks that are given are all trained on");
+        }
         if (!family) {
             for (const std::string& network : arguments.networks) {
                 std::error_code error;
@@ -477,8 +482,9 @@ void report(const TrainingTask& training, const TrainArguments& arguments, const
         std::cout << "written to " << printable(arguments.out, 4096)
                   << (ended.ending.cancelled ? "; resume with --resume" : "") << std::endl;
     } else {
-        std::cout << printable(arguments.out, 4096) << " is unchanged, with " << behind
-                  << (behind == 1 ? " update" : " updates") << " done" << std::endl;
+        std::cout << printable(arguments.out, 4096) << " is unchanged: " << behind
+                  << (behind == 1 ? " update was" : " updates were")
+                  << " done before, and --updates counts these too" << std::endl;
     }
 }
 
@@ -520,17 +526,21 @@ void TrainArguments::add_to(CLI::App& command) {
     command.add_option("--family", family, usage::joined(families, ", ") + ", or a folder of networks")
         ->check(usage::path())
         ->type_name("F");
-    command.add_option("--count", count, "Networks of a known family; half for training")
-        ->check(usage::whole_number(1, 10'000))
-        ->type_name("N")
-        ->capture_default_str();
-    command.add_option("--family-seed", family_seed, "Seed of the family (--seed of the command family)")
-        ->check(usage::whole_number(0))
-        ->type_name("K")
-        ->capture_default_str();
+    count_ = command.add_option("--count", count, "Networks of a known family; half for training")
+                 ->check(usage::whole_number(1, 10'000))
+                 ->type_name("N")
+                 ->capture_default_str();
+    family_seed_ =
+        command.add_option("--family-seed", family_seed, "Seed of the family (--seed of the command family)")
+            ->check(usage::whole_number(0))
+            ->type_name("K")
+            ->capture_default_str();
     command.add_option("--policy", policy, usage::joined(known, "|"))->type_name("P")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
-    command.add_option("--updates", updates, "Policy updates [until --seconds, else the policy's option]")
+    command
+        .add_option("--updates", updates,
+                    "Policy updates in all, those before --resume included [until --seconds, else the "
+                    "policy's option]")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");
     command.add_option("--seconds", seconds, "Time limit (s); results then depend on the computer")

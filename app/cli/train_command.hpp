@@ -36,6 +36,8 @@ struct TrainArguments {
 private:
     friend class Lessons;
     const CLI::Option* group_ = nullptr;
+    const CLI::Option* count_ = nullptr;
+    const CLI::Option* family_seed_ = nullptr;
 };
 
 /// placewright-cli train. Returns the exit status.

@@ -155,7 +155,8 @@ public:
                (value.empty() ? "" : " [" + value + "]");
     }
     std::string make_option_usage(const CLI::Option* option) const override {
-        return option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+        const std::string name = option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+        return option->get_required() ? name : '[' + name + ']';
     }
 };
 

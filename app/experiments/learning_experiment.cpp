@@ -111,13 +111,10 @@ std::vector<ReportTable> distribution_tables(const LearningData& data, const std
             family + ": " + title + "; vs one device: median",
             {{"scheme", "values", "minimum", "25 %", "median", "75 %", "maximum", "vs one device"}}};
         for (const std::string& scheme : data.schemes(family)) {
-            std::vector<double> times = data.times_s(family, scheme);
-            std::ranges::sort(times);
+            const std::vector<double> times = data.times_s(family, scheme);
             std::vector<std::string> row{scheme, std::to_string(times.size())};
-            for (const std::size_t quarters : {0U, 1U, 2U, 3U, 4U}) {
-                const std::size_t rank = std::max<std::size_t>(1, (times.size() * quarters + 3) / 4);
-                row.push_back(time_text(times[rank - 1]));
-            }
+            for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
+                row.push_back(time_text(quantile(times, share)));
             const std::vector<double> ratios = data.one_device_ratios(family, scheme);
             row.push_back(ratios.empty() ? "-" : excess_text(median(ratios)));
             table.rows.push_back(std::move(row));

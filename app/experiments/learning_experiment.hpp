@@ -74,8 +74,8 @@ std::string values_csv(const LearningData& data);
 /// "family,scheme,graph,seed" and the columns of a learning curve.
 std::string learning_curves_csv(const LearningData& data);
 
-/// For each family a table with one row per scheme: quantiles of the step times over the graphs (the lowest
-/// time that the given share does not exceed), and the median ratio to one device.
+/// For each family a table with one row per scheme: quantiles of the step times over the graphs, and the
+/// median ratio to one device.
 std::vector<ReportTable> distribution_tables(const LearningData& data, const std::string& title);
 
 /// "RNN" for ColocRL's policy, as in Placeto's paper; otherwise the title.

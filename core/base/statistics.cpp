@@ -47,9 +47,18 @@ SampleStatistics sample_statistics(std::span<const double> values) {
 
 double median(std::vector<double> values) {
     if (values.empty()) throw std::invalid_argument("median: there are no values");
+    return quantile(std::move(values), 0.5);
+}
+
+double quantile(std::vector<double> values, double share) {
+    if (values.empty()) throw std::invalid_argument("quantile: there are no values");
     std::ranges::sort(values);
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+    const double position = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const double rest = position - static_cast<double>(below);
+    // Infinite values have no difference.
+    if (rest == 0 || values[below] == values[below + 1]) return values[below];
+    return (1 - rest) * values[below] + rest * values[below + 1];
 }
 
 std::optional<WelchTest> welch_test(const SampleStatistics& first, const SampleStatistics& second) {

@@ -27,6 +27,10 @@ SampleStatistics sample_statistics(std::span<const double> values);
 /// std::invalid_argument if there are none.
 double median(std::vector<double> values);
 
+/// The value that `share` (0 to 1) of the values do not exceed, linear between two of them; of 0.5 the
+/// median. Values may be infinite. Throws std::invalid_argument if there are none.
+double quantile(std::vector<double> values, double share);
+
 struct WelchTest {
     double t = 0;  ///< positive if the first mean is larger
     double degrees_of_freedom = 0;

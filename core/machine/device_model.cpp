@@ -45,36 +45,6 @@ std::vector<std::string> words_of(std::string_view name) {
     return words;
 }
 
-/// The models that contain most letters of the words of `name`.
-std::vector<std::string> similar(std::string_view name, const std::vector<std::string>& models) {
-    constexpr std::size_t kMost = 4;
-    const std::vector<std::string> words = words_of(name);
-    std::vector<std::pair<std::size_t, std::string>> found;
-    for (const std::string& model : models) {
-        const std::string plain = plain_name(model);
-        std::size_t letters = 0;
-        bool has_number = false;
-        for (const std::string& word : words) {
-            const std::size_t at = plain.find(word);
-            if (word.size() < 2 || at == std::string::npos) continue;
-            // "3900" is no part of "13900".
-            const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-            if (at > 0 && is_digit(word.front()) && is_digit(plain[at - 1])) continue;
-            letters += word.size();
-            has_number = has_number || word.find_first_of("0123456789") != std::string::npos;
-        }
-        // The vendor alone says nothing.
-        if (has_number) found.emplace_back(letters, model);
-    }
-    std::ranges::stable_sort(found, std::greater<>(), &std::pair<std::size_t, std::string>::first);
-    std::vector<std::string> result;
-    for (const auto& [letters, model] : found) {
-        if (result.size() == kMost || letters < found.front().first) break;
-        result.push_back(model);
-    }
-    return result;
-}
-
 /// Returns an object that equals `value`, the same one as long as one is in use.
 template <class Value>
 std::shared_ptr<const Value> shared(Value value) {
@@ -175,6 +145,35 @@ bool is_called(const Device& device, std::string_view name) {
     return device.model == name || (device.known && names(*device.known, name));
 }
 
+std::vector<std::string> similar_names(std::string_view name, const std::vector<std::string>& names) {
+    constexpr std::size_t kMost = 4;
+    const std::vector<std::string> words = words_of(name);
+    std::vector<std::pair<std::size_t, std::string>> found;
+    for (const std::string& candidate : names) {
+        const std::string plain = plain_name(candidate);
+        std::size_t letters = 0;
+        bool has_number = false;
+        for (const std::string& word : words) {
+            const std::size_t at = plain.find(word);
+            if (word.size() < 2 || at == std::string::npos) continue;
+            // "3900" is no part of "13900".
+            const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+            if (at > 0 && is_digit(word.front()) && is_digit(plain[at - 1])) continue;
+            letters += word.size();
+            has_number = has_number || word.find_first_of("0123456789") != std::string::npos;
+        }
+        // The vendor alone says nothing.
+        if (has_number) found.emplace_back(letters, candidate);
+    }
+    std::ranges::stable_sort(found, std::greater<>(), &std::pair<std::size_t, std::string>::first);
+    std::vector<std::string> result;
+    for (const auto& [letters, model] : found) {
+        if (result.size() == kMost || letters < found.front().first) break;
+        result.push_back(model);
+    }
+    return result;
+}
+
 std::string similar_text(const std::vector<std::string>& models) {
     std::string text;
     for (const std::string& model : models) text += (text.empty() ? " (similar: " : ", ") + in_quotes(model);
@@ -214,13 +213,13 @@ const DeviceModel* DeviceCatalogue::find_like(DeviceKind kind, std::string_view 
 std::vector<std::string> DeviceCatalogue::similar_devices(std::string_view name) const {
     std::vector<std::string> models;
     for (const auto& device : devices_) models.push_back(device->model);
-    return similar(name, models);
+    return similar_names(name, models);
 }
 
 std::vector<std::string> DeviceCatalogue::similar_links(std::string_view name) const {
     std::vector<std::string> models;
     for (const LinkModel& link : links_) models.push_back(link.model);
-    return similar(name, models);
+    return similar_names(name, models);
 }
 
 }  // namespace placewright

@@ -102,6 +102,8 @@ bool names(const DeviceModel& model, std::string_view name);
 /// Whether `name` is the model of the device, or another name of it in the catalogue.
 bool is_called(const Device& device, std::string_view name);
 
+/// The names that contain most letters of the words of `name`, a number among them; at most four.
+std::vector<std::string> similar_names(std::string_view name, const std::vector<std::string>& names);
 /// Names for a message, " (similar: "A", "B")"; empty if there are none.
 std::string similar_text(const std::vector<std::string>& models);
 

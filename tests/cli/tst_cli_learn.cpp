@@ -184,7 +184,10 @@ void TestCliLearn::trainingGoesOn() {
     // Completed updates are not repeated.
     const Result done = run(lesson({"--updates", "5", "--out", file, "--resume"}));
     QCOMPARE(done.status, 0);
-    QVERIFY2(done.out.endsWith("\n" + file.toUtf8() + " is unchanged, with 2000 updates done\n"), done.out);
+    QVERIFY2(done.out.endsWith("\n" + file.toUtf8() +
+                               " is unchanged: 2000 updates were done before, and --updates "
+                               "counts these too\n"),
+             done.out);
     QVERIFY(content_of(file) == content_of(path("whole.safetensors")));
 
     // A finished training can be extended.
@@ -224,11 +227,16 @@ void TestCliLearn::trainDiverges() {
         "chains.json",
         R"({"format": "placewright.graph", "version": 1, "name": "chains", "batch": 1, "training": "none", "ops": [)" +
             ops + "]}");
-    const QStringList wild{
-        "train", network,           "--machine", "2x-v100-pcie",     "--set", "layers=8",
-        "--set", "rounds=100",      "--set",     "foresight=0",      "--set", "learning_rate=10",
-        "--set", "gradient_clip=0", "--set",     "entropy_weight=0", "--set", "final_learning_rate=10",
-        "--set", "workers=2"};
+    const QStringList wild{"train",     network,
+                           "--machine", "2x-v100-pcie",
+                           "--set",     "layers=8",
+                           "--set",     "placeto.rounds=100",
+                           "--set",     "foresight=0",
+                           "--set",     "learning_rate=10",
+                           "--set",     "gradient_clip=0",
+                           "--set",     "entropy_weight=0",
+                           "--set",     "final_learning_rate=10",
+                           "--set",     "workers=2"};
     const QString policy = path("diverged.safetensors"), curve = path("diverged.csv");
     const Result result = run(wild + QStringList{"--updates", "20", "--out", policy, "--curve", curve});
     QCOMPARE(result.status, 1);
@@ -293,6 +301,10 @@ void TestCliLearn::trainWrongUsage_data() {
     row("no such option", QStringList{"alexnet", "--set", "speed=1"} + pair, 2, "--set speed=1: ");
     row("a family as a network", QStringList{"cifar10"} + pair, 2,
         "train: cifar10 is a family; use --family cifar10");
+    row("count of networks", QStringList{"alexnet", "--count", "4"} + pair, 2,
+        "--count: only for a known family; networks that are given are all trained on");
+    row("seed of a folder", QStringList{"--family", "/proc/self/task", "--family-seed", "2"} + pair, 2,
+        "--family-seed: only for a known family");
     row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: needs --out");
     row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.safetensors"} + pair, 3,
         "there is no such folder");
@@ -368,7 +380,7 @@ void TestCliLearn::predictAsTrained() {
     const QStringList unseen{"predict", policy, "vgg16", "--machine", "2x-v100-pcie"};
     QCOMPARE(object_of(unseen)["groups"].toInt(), 6);
     const Result text = run(unseen);
-    QVERIFY2(text.out.contains("\n6 groups of ops; policy trained on 1 network.\n"), text.out);
+    QVERIFY2(text.out.contains("\n6 groups of ops; policy trained on 1 network and 1 machine.\n"), text.out);
     QCOMPARE(object_of(unseen + QStringList{"--group", "merge", "--groups", "5"})["groups"].toInt(), 5);
     QCOMPARE(object_of(unseen + QStringList{"--groups", "5"})["groups"].toInt(), 5);
     QVERIFY(object_of(unseen + QStringList{"--group", "none"})["groups"].toInt() > 20);
@@ -419,6 +431,8 @@ void TestCliLearn::predictShipped() {
         const Result result = run(QStringList{"predict"} + arguments);
         return result.status == status ? result.err : QByteArray::number(result.status) + ": " + result.err;
     };
+    QVERIFY(complaint({"alexnet", "p.safetensors", "--machine", "4x-v100-nvlink"}, 2)
+                .contains("give the policy first: placewright-cli predict p.safetensors alexnet"));
     QVERIFY(complaint({"--machine", "4x-v100-nvlink"}, 2).contains("GRAPH is required"));
     QVERIFY(complaint(job + QStringList{"--best"}, 2).contains("--best: needs a policy file"));
     QVERIFY(complaint(job + QStringList{"--objective", "max-load"}, 2)

@@ -106,6 +106,11 @@ void TestComparison::medians() {
     QCOMPARE(median({kInfinity, 1, 2}), 2.0);
     QCOMPARE(median({kInfinity, 1, 2, kInfinity}), kInfinity);
     QVERIFY_THROWS_EXCEPTION(std::invalid_argument, median({}));
+    // Half-way between the middle values, as numpy.quantile does by default.
+    QCOMPARE(quantile({4, 1, 3, 2}, 0.25), 1.75);
+    QCOMPARE(quantile({4, 1, 3, 2}, 1), 4.0);
+    QCOMPARE(quantile({7}, 0.3), 7.0);
+    QCOMPARE(quantile({1, kInfinity, kInfinity}, 0.75), kInfinity);
 }
 
 void TestComparison::correlations() {

@@ -533,13 +533,15 @@ private Q_SLOTS:
 
     void aPolicyFromAFileIsTrainedOn() {
         const QString file = m_place->file("half.safetensors");
+        // So many that the training still runs when it is stopped.
+        constexpr int kPlanned = 40;
         TrainingState whole;
         {
             Shown shown;
             QVERIFY(shown.open(m_network, m_machine));
             LearnWindow* learn = openLearn(shown);
             type(learn, "seed", 3);
-            trainOnOpen(learn, 6);
+            trainOnOpen(learn, kPlanned);
             QVERIFY(ends(learn));
             whole = *learn->run()->training();
         }
@@ -549,12 +551,12 @@ private Q_SLOTS:
             LearnWindow* learn = openLearn(shown);
             type(learn, "seed", 3);
             choose(learn, "source", "open");
-            type(learn, "updates", 6);
+            type(learn, "updates", kPlanned);
             click(learn, "start");
             QVERIFY(reaches(learn, 1));
             click(learn, "start");
             QVERIFY(ends(learn));
-            QVERIFY(learn->run()->updates() < 6);
+            QVERIFY(learn->run()->updates() < kPlanned);
             saveAs(learn, file);
         }
         Shown shown;
@@ -564,7 +566,7 @@ private Q_SLOTS:
         QVERIFY(learn != nullptr && QTest::qWaitForWindowExposed(learn));
         QTRY_VERIFY_WITH_TIMEOUT(!learn->isReading(), 30'000);
         QCOMPARE(control<QDoubleSpinBox>(learn, "seed")->value(), 3.0);
-        QCOMPARE(control<QSpinBox>(learn, "updates")->value(), 6);
+        QCOMPARE(control<QSpinBox>(learn, "updates")->value(), kPlanned);
         QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("open"));
         QCOMPARE(control<QPushButton>(learn, "start")->text(), QStringLiteral("&Continue"));
         QVERIFY2(control<QLabel>(learn, "status")->text().contains(QStringLiteral("press Continue")),
@@ -586,7 +588,7 @@ private Q_SLOTS:
         resumeWith(4);
         QCOMPARE(control<QSpinBox>(learn, "updates")->value(),
                  control<QSpinBox>(learn, "updates")->maximum());
-        large.record.planned_updates = 6;
+        large.record.planned_updates = kPlanned;
         // With a seed that the form cannot hold it would be a new policy.
         resume(learn, file);
         Answer understood(QMessageBox::Ok);
@@ -645,7 +647,7 @@ private Q_SLOTS:
         // With another network it is not.
         QVERIFY(shown.open(m_place->write("other.json", test::wide_graph(4)), m_machine));
         resume(learn, file);
-        type(learn, "updates", 8);
+        type(learn, "updates", kPlanned + 2);
         Answer discard(QMessageBox::Discard);
         click(learn, "start");
         QVERIFY(ends(learn));

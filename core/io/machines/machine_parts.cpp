@@ -174,13 +174,34 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
     return machine_of(parts, name, catalogue);
 }
 
+namespace {
+
+std::vector<std::string> similar_machines(const std::string& text) {
+    std::vector<std::string> names;
+    for (ShippedFile& file : shipped_machines()) names.push_back(std::move(file.name));
+    return similar_names(text, names);
+}
+
+}  // namespace
+
 Machine find_machine(const std::string& text) {
     try {
         return read_machine(find_machine_file(text));
     } catch (const InputError&) {
         std::error_code ignored;
         if (std::filesystem::exists(text, ignored)) throw;
-        if (auto machine = machine_of_parts(text, shipped_devices())) return *std::move(machine);
+        // Parts are words between spaces and commas; a text of one word is meant as a name.
+        const std::string machines =
+            text.find_first_of(", ") == std::string::npos ? similar_text(similar_machines(text)) : "";
+        try {
+            if (auto machine = machine_of_parts(text, shipped_devices())) return *std::move(machine);
+        } catch (const InputError&) {
+            if (machines.empty()) throw;
+        }
+        if (!machines.empty())
+            throw InputError(
+                printable(text, 200), "",
+                "is no file and no shipped machine" + machines + "; placewright-cli machines lists them all");
         const std::string similar = similar_text(shipped_devices().similar_devices(text));
         if (similar.empty()) throw;
         throw InputError(printable(text, 200), "",
