@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <utility>
 
+#include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/measure/host_files.hpp"
@@ -30,14 +31,6 @@ std::vector<int> usable_cores() {
     }
     if (cores.empty()) cores.push_back(0);
     return by_physical_core(cores, "/");
-}
-
-double quantile(std::span<const double> sorted, double share) {
-    if (sorted.empty()) return 0;
-    const double at = share * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return std::lerp(sorted[below], sorted[above], at - static_cast<double>(below));
 }
 
 /// The step as spans of the simulator's kind.
@@ -154,8 +147,8 @@ std::vector<std::string> device_notes(const Machine& machine, std::span<const Ph
     return notes;
 }
 
-Spread spread_of(std::vector<double> times_s) {
-    std::ranges::sort(times_s);
+Spread spread_of(const std::vector<double>& times_s) {
+    if (times_s.empty()) return {};
     return {quantile(times_s, 0.25), quantile(times_s, 0.5), quantile(times_s, 0.75)};
 }
 

@@ -49,7 +49,7 @@ struct Spread {
     double relative() const { return median_s > 0 ? (high_s - low_s) / median_s : 0; }
 };
 /// Linear interpolation between the values. All 0 without any.
-Spread spread_of(std::vector<double> times_s);
+Spread spread_of(const std::vector<double>& times_s);
 
 struct Measurement {
     MeasuredRun run;

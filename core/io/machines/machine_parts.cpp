@@ -42,7 +42,8 @@ std::vector<std::string_view> split_at(char separator, std::string_view text) {
     }
 }
 
-/// Splits "2x RTX 4090" or "2 x RTX 4090"; the count is 1 if there is none, 0 if it is too large.
+/// Splits "2x RTX 4090", "2 x RTX 4090" or "2x-rtx-4090"; the count is 1 if there is none, 0 if it is too
+/// large.
 std::pair<std::size_t, std::string_view> counted(std::string_view part) {
     std::size_t count = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
@@ -50,7 +51,9 @@ std::pair<std::size_t, std::string_view> counted(std::string_view part) {
     std::string_view rest = trimmed(part.substr(static_cast<std::size_t>(end - part.data())));
     if (rest.size() < 2 || (rest.front() != 'x' && rest.front() != 'X')) return {1, part};
     const bool fits = error == std::errc() && count <= kMostGpus;
-    return {fits ? count : 0, trimmed(rest.substr(1))};
+    rest = trimmed(rest.substr(1));
+    if (rest.starts_with('-')) rest.remove_prefix(1);
+    return {fits ? count : 0, rest};
 }
 
 const LinkModel* find_link(std::string_view name, const DeviceCatalogue& catalogue) {
