@@ -537,10 +537,7 @@ void TrainArguments::add_to(CLI::App& command) {
             ->capture_default_str();
     command.add_option("--policy", policy, usage::joined(known, "|"))->type_name("P")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
-    command
-        .add_option("--updates", updates,
-                    "Policy updates in all, those before --resume included [until --seconds, else the "
-                    "policy's option]")
+    command.add_option("--updates", updates, "Updates in all [until --seconds, else the policy's option]")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");
     command.add_option("--seconds", seconds, "Time limit (s); results then depend on the computer")
