@@ -92,7 +92,7 @@ void TestCliExperiment::postExperiment() {
 
     const QByteArray report = content_of(folder + "/post.md");
     for (const char* row :
-         {"\nEvaluations of each search: 60; groups: none. Batch size 32", "| post | reward | seconds |",
+         {"\nEvaluations of each search: 60; seeds: 1. Batch size 32", "| post | reward | seconds |",
           "| expert | devices | 1 |", "| metis | parts | 8 |", "| resnet200, 2 | ",
           "| inception_v3, 4 | 1.75 s | 1.75 s | 6.07 s | 1.82 s | 1.19 s | 34.6 % |",
           "| nmt8, 8 | OOM | 5.11 s | 12.7 s | 5.35 s | 2.20 s | 58.9 % |",
@@ -149,7 +149,7 @@ void TestCliExperiment::trainingExperiments_data() {
                                                 "^ptb,one device,ptb_0.,1,[0-9.]+,,false$",
                                                 "^nmt,Placeto zero-shot,nmt_0.,1,",
                                                 "^nmt,RNN optimized,nmt_0.,1,[0-9.]+,[0-9.]+,true$"}
-                              << QByteArrayList{"; networks of a family: 4; groups: merge. 4 K80s",
+                              << QByteArrayList{"; networks of a family: 4; grouping: merge. 4 K80s",
                                                 "| placeto | rounds | 1 |",
                                                 "| colocrl | hidden | 4 |",
                                                 "### nmt: step time",
