@@ -26,9 +26,8 @@ OptimizerFactory guided(OptimizerFactory make) {
     };
 }
 
-}  // namespace
-
-std::span<const AlgorithmInfo> algorithms() {
+/// All algorithms; those that this build is without come last.
+const std::vector<AlgorithmInfo>& all_algorithms() {
     static const std::vector<AlgorithmInfo> list = [] {
         std::vector<AlgorithmInfo> all{
             auto_algorithm(),
@@ -64,16 +63,26 @@ std::span<const AlgorithmInfo> algorithms() {
         for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
         for (AlgorithmInfo& info : std::span(all).first(2)) info.make = guided(std::move(info.make));
         for (AlgorithmInfo& info : all) info.make = obeying_rules(std::move(info.make));
-        return with_texts(std::move(all));
+        all = with_texts(std::move(all));
+        std::ranges::stable_partition(all, [](const AlgorithmInfo& info) { return info.missing.empty(); });
+        return all;
     }();
     return list;
 }
 
+}  // namespace
+
+std::span<const AlgorithmInfo> algorithms() {
+    const std::vector<AlgorithmInfo>& all = all_algorithms();
+    const auto missing =
+        std::ranges::find_if(all, [](const AlgorithmInfo& info) { return !info.missing.empty(); });
+    return {all.begin(), missing};
+}
+
 const AlgorithmInfo* find_algorithm(std::string_view id) {
-    const auto list = algorithms();
-    const auto found =
-        std::find_if(list.begin(), list.end(), [&](const AlgorithmInfo& info) { return info.id == id; });
-    return found == list.end() ? nullptr : &*found;
+    const std::vector<AlgorithmInfo>& all = all_algorithms();
+    const auto found = std::ranges::find(all, id, &AlgorithmInfo::id);
+    return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace placewright

@@ -9,9 +9,11 @@
 
 namespace placewright {
 
+/// Those that this build can run.
 std::span<const AlgorithmInfo> algorithms();
 
-/// Returns nullptr if there is no algorithm of that id.
+/// Returns nullptr if there is no algorithm of that id. Finds an algorithm that this build is without, too
+/// (AlgorithmInfo::missing).
 const AlgorithmInfo* find_algorithm(std::string_view id);
 
 }  // namespace placewright

@@ -208,7 +208,7 @@ int run_cli(int argc, char** argv) {
         return complain(std::string("placewright-cli: ") + error.what(), kWrongUsage);
     } catch (const InputError& error) {
         return complain(error.what(), kBadInput);
-    } catch (const TorchMissing& error) {
+    } catch (const MissingPart& error) {
         return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
     } catch (const TrainingDiverged& error) {
         return complain(std::string("placewright-cli: ") + error.what(), kInternalError);

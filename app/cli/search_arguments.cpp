@@ -10,6 +10,7 @@
 #include "app/cli/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
+#include "core/base/missing_part.hpp"
 #include "core/base/path.hpp"
 #include "core/io/text/input_error.hpp"
 
@@ -68,7 +69,10 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
 }
 
 const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option) {
-    if (const AlgorithmInfo* found = find_algorithm(id)) return *found;
+    if (const AlgorithmInfo* found = find_algorithm(id)) {
+        if (!found->missing.empty()) throw MissingPart(found->missing);
+        return *found;
+    }
     std::vector<std::string> known;
     for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
     throw UsageError(option + " " + id + ": there is no such algorithm; there are " +

@@ -3,10 +3,23 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace placewright {
 namespace {
+
+/// Whether a spreadsheet would take a field for a formula, or an apostrophe before it for a part of the
+/// field.
+bool begins_formula(std::string_view text) {
+    const std::size_t first = text.find_first_not_of('\'');
+    if (first == std::string_view::npos ||
+        std::string_view("=+-@\t\r").find(text[first]) == std::string_view::npos)
+        return false;
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc::invalid_argument || end != text.data() + text.size();
+}
 
 /// Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
 std::size_t character_length(std::string_view text) {
@@ -46,6 +59,19 @@ std::string hex(unsigned char byte) {
 }
 
 }  // namespace
+
+std::string csv_field(std::string_view text) {
+    std::string field = (begins_formula(text) ? "'" : "") + std::string(text);
+    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+    std::string quoted = "\"";
+    for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
+std::string_view text_of_csv_field(std::string_view field) {
+    if (field.starts_with('\'') && begins_formula(field.substr(1))) field.remove_prefix(1);
+    return field;
+}
 
 std::string printable(std::string_view text, std::size_t limit) {
     const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });

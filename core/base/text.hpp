@@ -23,13 +23,11 @@ inline std::string decimals(const char* format, double value) {
     return text.data();
 }
 
-/// A field of a CSV table, quoted as in RFC 4180.
-inline std::string csv_field(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
-}
+/// A field of a CSV table, quoted as in RFC 4180. A text that spreadsheets would take for a formula has an
+/// apostrophe before it, as spreadsheets write texts (OWASP, "CSV Injection").
+std::string csv_field(std::string_view text);
+/// The text of a field without such an apostrophe.
+std::string_view text_of_csv_field(std::string_view field);
 
 /// `text` on one line and safe to print: control characters and bytes that are not UTF-8 are written as \xNN,
 /// characters that cannot be seen or that turn the direction of writing as \u{NNNN}, and what exceeds `limit`

@@ -11,9 +11,9 @@ void* torch_library_symbol(const char* library, const char* symbol) {
     void* const found = handle != nullptr ? dlsym(handle, symbol) : nullptr;
     if (found == nullptr) {
         const char* const reason = dlerror();
-        throw TorchMissing("this needs LibTorch and " + std::string(library) + ", which cannot be loaded: " +
-                           std::string(reason != nullptr ? reason : "unknown reason") +
-                           ". Install " PLACEWRIGHT_LIBTORCH ", or build Placewright again");
+        throw MissingPart("this needs LibTorch and " + std::string(library) + ", which cannot be loaded: " +
+                          std::string(reason != nullptr ? reason : "unknown reason") +
+                          ". Install " PLACEWRIGHT_LIBTORCH ", or build Placewright again");
     }
     return found;
 }

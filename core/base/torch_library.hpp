@@ -3,17 +3,12 @@
 // takes half a second to load.
 #pragma once
 
-#include <stdexcept>
+#include "core/base/missing_part.hpp"
 
 namespace placewright {
 
-class TorchMissing : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
 /// Returns a symbol of a library that the program's run path finds, such as "libplacewright_torch.so". The
-/// library stays loaded, because LibTorch does not support being unloaded. Throws TorchMissing if it cannot
+/// library stays loaded, because LibTorch does not support being unloaded. Throws MissingPart if it cannot
 /// be loaded.
 void* torch_library_symbol(const char* library, const char* symbol);
 

@@ -32,17 +32,6 @@ struct Mailbox::Traffic {
     std::optional<Incoming> incoming;
 };
 
-Bytes bytes_of(std::string_view text) {
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-}
-
-std::string text_of(const Bytes& bytes) {
-    std::string text(bytes.size(), '\0');
-    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    return text;
-}
-
 Mailbox::Mailbox() : traffic_(std::make_unique<Traffic>()) {
     int provided = 0;
     // Other threads simulate and leave MPI to this one.

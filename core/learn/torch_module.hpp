@@ -28,7 +28,7 @@ struct TorchModule {
     std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
 };
 
-/// Throws TorchMissing if it cannot be loaded.
+/// Throws MissingPart if it cannot be loaded.
 const TorchModule& torch_module();
 
 /// Symbol under which placewright_torch exports its functions.

@@ -113,7 +113,7 @@ struct MeasureModule {
                                                   const NetworkRunnerOptions& options);
 };
 
-/// Throws TorchMissing (core/base/torch_library.hpp) if the library cannot be loaded.
+/// Throws MissingPart if the library cannot be loaded.
 const MeasureModule& measure_module();
 
 /// Symbol under which placewright_measure exports its functions.

@@ -149,6 +149,8 @@ struct AlgorithmInfo {
     // Filled in by algorithms().
     std::string group = {};    ///< title of the group it is listed in: "Local search"
     std::string summary = {};  ///< what it does, for choosing: one plain sentence
+    /// Why this build cannot run it (missing_part_text()); empty if it can. `make` then throws MissingPart.
+    std::string missing = {};
 };
 
 }  // namespace placewright

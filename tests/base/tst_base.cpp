@@ -36,6 +36,7 @@ private Q_SLOTS:
 
     void textOfMessages();
     void printableNames();
+    void fieldsOfTables();
     void silentStdout();
 
     void engineIsTheStandardOne();
@@ -165,6 +166,20 @@ void TestBase::textOfMessages() {
     QCOMPARE(short_number(1e12), std::string("1e+12"));
     QCOMPARE(short_number(0.25), std::string("0.25"));
     QCOMPARE(short_number(kInfinity), std::string("inf"));
+}
+
+void TestBase::fieldsOfTables() {
+    QCOMPARE(csv_field("conv1"), std::string("conv1"));
+    QCOMPARE(csv_field("a,\"b\""), std::string("\"a,\"\"b\"\"\""));
+    // Numbers stay numbers, and a spreadsheet runs nothing.
+    for (const char* number : {"-1.5", "-1e-300", "-inf"}) QCOMPARE(csv_field(number), std::string(number));
+    QCOMPARE(csv_field("=1+1"), std::string("'=1+1"));
+    QCOMPARE(csv_field("-1+cmd|' /C calc'!A0"), std::string("'-1+cmd|' /C calc'!A0"));
+    QCOMPARE(csv_field("@sum(1,2)"), std::string("\"'@sum(1,2)\""));
+    for (const char* text : {"=1", "+a", "-", "@x", "\tx", "'=1", "''-a", "'a", "it's", "", "-2"}) {
+        const std::string field = csv_field(text);
+        QCOMPARE(text_of_csv_field(field), std::string_view(text));
+    }
 }
 
 void TestBase::printableNames() {

@@ -20,6 +20,7 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/io/networks/dot_tokens.hpp"
 #include "core/io/networks/op_json.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
@@ -52,71 +53,6 @@ std::string read_text(const Path& file) {
     return text;
 }
 
-bool is_id(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
-           static_cast<unsigned char>(c) >= 0x80;
-}
-
-/// Splits a DOT text into tokens: names (including strings) and single characters; "->" and "--" are '>'.
-/// Skips comments.
-class Tokens {
-public:
-    explicit Tokens(std::string_view text) : text_(text) {}
-
-    /// Returns the next token: 0 at the end, 'a' for a name, which name() then returns.
-    char next() {
-        skip();
-        if (at_ >= text_.size()) return 0;
-        const std::size_t begin = at_;
-        const char c = text_[at_++];
-        if (c == '"') {
-            while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-            at_ = std::min(at_ + 1, text_.size());
-        } else if (c == '<') {
-            for (std::size_t depth = 1; at_ < text_.size() && depth > 0; ++at_)
-                depth += (text_[at_] == '<') - (text_[at_] == '>');
-        } else if (c == '-' && at_ < text_.size() && (text_[at_] == '>' || text_[at_] == '-')) {
-            ++at_;
-            return '>';
-        } else if (is_id(c) || c == '-') {
-            while (at_ < text_.size() && is_id(text_[at_])) ++at_;
-        } else {
-            return c;
-        }
-        name_ = text_.substr(begin, at_ - begin);
-        return 'a';
-    }
-    std::string_view name() const { return name_; }
-
-private:
-    void skip() {
-        while (at_ < text_.size()) {
-            const std::string_view rest = text_.substr(at_);
-            if (std::isspace(static_cast<unsigned char>(rest.front())) != 0 ||
-                (at_ == 0 && rest.starts_with("\xef\xbb\xbf"))) {
-                at_ += rest.front() == '\xef' ? 3 : 1;
-            } else if (rest.starts_with("//") ||
-                       (rest.front() == '#' && (at_ == 0 || text_[at_ - 1] == '\n'))) {
-                at_ = std::min(text_.find('\n', at_), text_.size());
-            } else if (rest.starts_with("/*")) {
-                const std::size_t end = text_.find("*/", at_ + 2);
-                at_ = end == std::string_view::npos ? text_.size() : end + 2;
-            } else {
-                return;
-            }
-        }
-    }
-
-    std::string_view text_, name_;
-    std::size_t at_ = 0;
-};
-
-bool is_word(std::string_view name, const char* word) {
-    return std::ranges::equal(name, std::string_view(word), [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == b;
-    });
-}
-
 /// Throws InputError if Graphviz could make too many edges or attributes of the text: an edge between sets of
 /// nodes ("{a b} -> {c d}") stands for all pairs.
 void check_size(const std::string& file, std::string_view text) {
@@ -131,7 +67,7 @@ void check_size(const std::string& file, std::string_view text) {
     double names = 0, edges = 0;
     bool in_list = false, reference = false;
     std::string_view last;
-    Tokens tokens(text);
+    DotTokens tokens(text);
     const auto operand = [&](double count) {
         Level& level = levels.back();
         level.names += count;
@@ -147,7 +83,7 @@ void check_size(const std::string& file, std::string_view text) {
             if (in_list) continue;
             ++names;
             // "subgraph A" may refer to all nodes that A contains so far.
-            if (is_word(last, "subgraph")) {
+            if (is_dot_word(last, "subgraph")) {
                 reference = true;
                 continue;
             }
@@ -385,17 +321,6 @@ private:
 };
 
 }  // namespace
-
-bool is_dot(const Path& file) {
-    std::ifstream stream = open_regular_file(file);
-    std::string begin(4096, '\0');
-    stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    begin.resize(static_cast<std::size_t>(stream.gcount()));
-    Tokens tokens(begin);
-    if (tokens.next() != 'a') return false;
-    return is_word(tokens.name(), "strict") || is_word(tokens.name(), "digraph") ||
-           is_word(tokens.name(), "graph");
-}
 
 NetworkFile read_dot(const Path& path, std::optional<std::int64_t> batch) {
     const std::string file = printable(path.string(), 4096);

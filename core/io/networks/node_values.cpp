@@ -63,7 +63,7 @@ std::vector<std::string> fields_of(std::string_view line, char separator) {
             fields.back() += line[i];
         }
     }
-    for (std::string& field : fields) field = std::string(stripped(field));
+    for (std::string& field : fields) field = std::string(text_of_csv_field(stripped(field)));
     return fields;
 }
 

@@ -152,12 +152,6 @@ private:
 
 }  // namespace
 
-bool is_onnx(const Path& file) {
-    if (file.extension() == ".onnx") return true;
-    // Field 1, a number: writers put fields in their order. No JSON text begins with a backspace.
-    return open_regular_file(file).get() == 0x08;
-}
-
 onnx::ModelProto read_onnx_model(const Path& file) {
     const std::uintmax_t bytes = checked_size(file);
     OpenFile open(file);

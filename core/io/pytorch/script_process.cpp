@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include "core/base/missing_part.hpp"
 #include "core/io/pytorch/example_input.hpp"
 #include "core/io/pytorch/script_message.hpp"
 #include "core/io/text/json.hpp"
@@ -37,6 +38,8 @@ std::filesystem::path reader() {
         auto path = bin / folder / "placewright-torchscript";
         if (std::filesystem::exists(path, error)) return path;
     }
+    if (!PLACEWRIGHT_WITH_LIBTORCH)
+        fail("is TorchScript, and " + missing_part_text("LibTorch", "PLACEWRIGHT_WITH_LIBTORCH"));
     fail(
         "needs the program placewright-torchscript, which is not where it was installed: build or install "
         "Placewright again");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/text.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 
@@ -48,6 +49,7 @@ bool CsvTable::next() {
             fields_.back() += line[i];
         }
     }
+    for (std::string& field : fields_) field = std::string(text_of_csv_field(field));
     if (!header_.empty() && fields_.size() != header_.size())
         fail("has " + std::to_string(fields_.size()) + " fields, expected " + std::to_string(header_.size()) +
              " as in the first line");

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,10 @@ AlgorithmInfo describe(std::string id, std::string title, std::string help,
     };
     return describe(std::move(id), std::move(title), std::move(help), schema, make, std::move(presets));
 }
+
+/// An algorithm that this build is without, because it needs a library of others.
+AlgorithmInfo missing_algorithm(std::string id, std::string title, std::string_view library,
+                                std::string_view option);
 
 /// A portfolio of the other algorithms.
 AlgorithmInfo auto_algorithm();

@@ -492,6 +492,7 @@ private:
         // The last builder runs first: those that propose only a few placements, so that few evaluations are
         // enough for them, then those that propose dozens.
         const auto add = [&](AlgorithmInfo info, OptionValues values = {}) {
+            if (!info.missing.empty()) return;
             // With the seed that the algorithm alone would use.
             builders_.push_back([this, info = std::move(info), values = std::move(values)] {
                 return made(info, values, context_.seed);
