@@ -126,7 +126,7 @@ std::string manual_page(const Program& program, const std::string& version) {
     }
     if (!program.notes.empty()) roff += ".SH NOTES\n" + noted(program.notes);
     const std::string other = program.name == "placewright" ? "placewright-cli" : "placewright";
-    return roff + ".SH SEE ALSO\n" + bold(other) + "(1)\n";
+    return roff + ".SH SEE ALSO\n" + bold(other) + "(1), " + bold("placewright-help") + "(7)\n";
 }
 
 std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version) {
@@ -135,7 +135,8 @@ std::string manual_page(const Program& program, const ProgramCommand& command, c
     roff += synopsis(command.arguments) + "\n.SH DESCRIPTION\n" + escaped(command.help) + ".\n" +
             described(command.arguments) + ".SH OPTIONS\n" + described(command.options);
     if (!command.notes.empty()) roff += ".SH NOTES\n" + noted(command.notes);
-    return roff + ".SH SEE ALSO\n" + bold(program.name) + "(1)\n";
+    return roff + ".SH SEE ALSO\n" + bold(program.name) + "(1), " + bold("placewright-command-line") +
+           "(7)\n";
 }
 
 }  // namespace placewright

@@ -206,16 +206,16 @@ private Q_SLOTS:
 
     void commandLinesRun() {
         const QTemporaryDir folder;
-        // The file that a page shows.
-        const auto sweeps =
-            matches(textOf(pageOf(QStringLiteral("command-line"))), "^    (\\{\"format\"[\\s\\S]*?\\})\n\n");
-        QCOMPARE(sweeps.size(), 1);
-        QFile sweep(folder.filePath(QStringLiteral("sweep.json")));
-        QVERIFY(sweep.open(QIODevice::WriteOnly));
-        sweep.write(sweeps[0][1].toUtf8());
-        sweep.close();
-        int ran = 0;
+        int ran = 0, shown = 0;
         for (const HelpPage& page : helpPages()) {
+            // The files that the page shows.
+            for (const QStringList& file :
+                 matches(textOf(page), "This is `([a-z.]+)`:\n\n    (\\{[\\s\\S]*?\\})\n\n")) {
+                QFile written(folder.filePath(file[1]));
+                QVERIFY(written.open(QIODevice::WriteOnly));
+                written.write(file[2].toUtf8());
+                ++shown;
+            }
             for (const QStringList& line : matches(textOf(page), "^    placewright-cli (.*)$")) {
                 QProcess process;
                 process.setWorkingDirectory(folder.path());
@@ -226,7 +226,8 @@ private Q_SLOTS:
                 ++ran;
             }
         }
-        QVERIFY(ran > 5);
+        QVERIFY(ran > 15);
+        QCOMPARE(shown, 2);
     }
 
     void searchFindsLines() {
