@@ -61,7 +61,8 @@ std::string hex(unsigned char byte) {
 }  // namespace
 
 std::string csv_field(std::string_view text) {
-    std::string field = (begins_formula(text) ? "'" : "") + std::string(text);
+    std::string field(text);
+    if (begins_formula(text)) field.insert(field.begin(), '\'');
     if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
     std::string quoted = "\"";
     for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -35,9 +35,9 @@ void TestParts::everyPart_data() {
     QTest::addColumn<QStringList>("arguments");
     const QStringList job{"--machine", "2x-v100-pcie", "--evaluations", "3"};
     const QByteArray chain =
-        R"({"format": "placewright.graph", "version": 1, "name": "chain", "batch": 1, "ops": [
-        {"name": "a", "kind": "relu", "flops": 1e9, "outputs": [{"shape": [1, 4], "dtype": "float32"}]},
-        {"name": "b", "kind": "relu", "flops": 1e9, "inputs": ["a"],
+        R"({"format": "placewright.graph", "version": 1, "name": "chain", "batch": 1, "training": "none", "ops": [
+        {"name": "a", "kind": "relu", "inputs": [], "flops": 1000000000, "parameter_bytes": 0, "outputs": [{"shape": [1, 4], "dtype": "float32"}]},
+        {"name": "b", "kind": "relu", "flops": 1000000000, "parameter_bytes": 0, "inputs": ["a"],
          "outputs": [{"shape": [1, 4], "dtype": "float32"}]}]})";
     const QString graph = written("chain.json", chain);
     QTest::newRow("scotch") << bool(PLACEWRIGHT_WITH_SCOTCH) << QByteArray("Scotch") << QByteArray("SCOTCH")

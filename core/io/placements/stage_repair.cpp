@@ -28,7 +28,7 @@ struct MoveCost {
 constexpr MoveCost kNever{std::numeric_limits<double>::infinity(), 0};
 
 /// What must fit a device's memory, as far as it is known before a simulation.
-enum class Held : std::uint8_t { nothing, parameters, parameters_and_activations };
+enum class HeldByStage : std::uint8_t { nothing, parameters, parameters_and_activations };
 
 class StageRepair {
 public:
@@ -46,7 +46,7 @@ public:
 
     /// Returns the nearest chain of stages in which each stage's share of memory fits; nothing if there is
     /// none.
-    std::optional<Placement> nearest(Held held) {
+    std::optional<Placement> nearest(HeldByStage held) {
         if (ops_.empty()) return constants_with_readers(problem_, placement_);
         for (;;) {
             const auto stages = assign(held);
@@ -97,11 +97,11 @@ private:
             devices_, {}, [&](DeviceId device) { return positions[device][positions[device].size() / 2]; });
     }
 
-    double bytes(GroupId group, Held held) const {
+    double bytes(GroupId group, HeldByStage held) const {
         double sum = 0;
         for (const OpId op : problem_.grouping.members[group]) {
-            if (held != Held::nothing) sum += problem_.end_bytes(op);
-            if (held != Held::parameters_and_activations || problem_.inference ||
+            if (held != HeldByStage::nothing) sum += problem_.end_bytes(op);
+            if (held != HeldByStage::parameters_and_activations || problem_.inference ||
                 problem_.graph->op(op).phase != Phase::forward)
                 continue;
             for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1];
@@ -117,7 +117,7 @@ private:
         std::vector<std::size_t> first;  ///< [cut]: a stage that ends there may begin at this cut or later
     };
 
-    Tenure tenure(DeviceId device, const std::vector<std::size_t>& cuts, Held held) const {
+    Tenure tenure(DeviceId device, const std::vector<std::size_t>& cuts, HeldByStage held) const {
         Tenure result{std::vector<MoveCost>(cuts.size()), std::vector<std::size_t>(cuts.size())};
         std::vector<double> bytes_before(cuts.size());
         for (std::size_t cut = 1; cut < cuts.size(); ++cut) {
@@ -132,7 +132,7 @@ private:
                         cost = cost + MoveCost{problem_.group_time_s(group, placement_[group]), 1};
                 }
             }
-            while (held != Held::nothing && first < cut &&
+            while (held != HeldByStage::nothing && first < cut &&
                    bytes_before[cut] - bytes_before[first] > problem_.memory_limit_bytes[device])
                 ++first;
         }
@@ -177,7 +177,7 @@ private:
     /// Cuts the ops into at most one stage for each device so that the moves cost least. Dynamic programming
     /// over sets of devices, or, if there are many, over the devices in the order of devices_.
     /// O(2^devices * devices * ops), and O(devices * ops).
-    std::optional<std::vector<Stage>> assign(Held held) const {
+    std::optional<std::vector<Stage>> assign(HeldByStage held) const {
         constexpr std::size_t kFew = 7;
         const std::size_t count = devices_.size();
         std::vector<std::size_t> cuts;
@@ -257,7 +257,8 @@ private:
 Placement in_stages(const PlacedNetwork& placed) {
     StageRepair repair(placed);
     std::optional<Placement> nearest;
-    for (const Held held : {Held::nothing, Held::parameters, Held::parameters_and_activations}) {
+    for (const HeldByStage held :
+         {HeldByStage::nothing, HeldByStage::parameters, HeldByStage::parameters_and_activations}) {
         auto placement = repair.nearest(held);
         if (!placement) continue;
         if (!nearest) nearest = placement;

@@ -165,21 +165,21 @@ bool begins_like_json(const Path& file) {
 }
 
 /// A parameter or buffer of an op.
-struct Held {
+struct HeldParameter {
     std::string name;
     std::int64_t bytes = 0;
     bool buffer = false;
 };
 
 /// Returns the parameters and buffers that an op lists in its attributes.
-std::vector<Held> held_by(const Op& op) {
+std::vector<HeldParameter> held_by(const Op& op) {
     const auto list = [&](const char* attribute) {
         const auto found = op.attributes.find(attribute);
         return found == op.attributes.end() ? Json() : json_value(found->second);
     };
     const Json names = list("parameters"), bytes = list("parameter_bytes"), buffers = list("buffers");
     if (!names.is_array() || !bytes.is_array() || names.size() != bytes.size()) return {};
-    std::vector<Held> held;
+    std::vector<HeldParameter> held;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (!names[i].is_string() || !bytes[i].is_number_integer()) return {};
         const bool buffer = buffers.is_array() && std::ranges::find(buffers, names[i]) != buffers.end();
@@ -188,7 +188,7 @@ std::vector<Held> held_by(const Op& op) {
     return held;
 }
 
-void describe(Op& op, const std::vector<Held>& held) {
+void describe(Op& op, const std::vector<HeldParameter>& held) {
     Json names = Json::array(), bytes = Json::array(), buffers = Json::array();
     for (const auto& [name, size, buffer] : held) {
         names.push_back(name);
@@ -219,7 +219,7 @@ std::map<std::string, std::int64_t> read_parameter_sizes(const Path& file) {
 }
 
 SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, std::int64_t>& sizes) {
-    std::unordered_map<std::string, std::vector<Held>> by_module;
+    std::unordered_map<std::string, std::vector<HeldParameter>> by_module;
     for (const auto& [name, bytes] : sizes)
         by_module[module_of(name)].push_back({name, bytes, is_buffer(name)});
     // Ops whose parameters are not named.
@@ -236,7 +236,8 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
     GraphBuilder builder(graph.name(), graph.batch(), graph.training());
     for (Op op : graph.ops()) {
         auto held = held_by(op);
-        const bool has_bytes = std::ranges::any_of(held, [](const Held& each) { return each.bytes > 0; });
+        const bool has_bytes =
+            std::ranges::any_of(held, [](const HeldParameter& each) { return each.bytes > 0; });
         for (auto& [name, bytes, buffer] : held) {
             const auto found = sizes.find(name);
             if (bytes == 0 && has_bytes) {  // another name of a tied parameter
