@@ -483,6 +483,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
                    command.get_parent()->get_footer());
     command.add_option("NAME", name, "Experiment to repeat, see below")
         ->required()
+        ->type_name(usage::joined(ids, "|"))
         ->check(usage::one_of(ids));
     command.add_option("--out", out, "Folder for the tables (NAME.md) and their data (CSV)")
         ->check(usage::path())

@@ -49,7 +49,9 @@ Structure structure_of(const Graph& graph) {
 void FamilyArguments::add_to(CLI::App& command) {
     std::vector<std::string> names;
     for (const FamilyInfo& info : known_families()) names.emplace_back(info.name);
-    command.add_option("NAME", name, usage::joined(names, ", "))->required();
+    command.add_option("NAME", name, usage::joined(names, ", "))
+        ->type_name(usage::joined(names, "|"))
+        ->required();
     command.add_option("--count", count, "Number of networks; half of them for training")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N")

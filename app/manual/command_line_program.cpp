@@ -8,6 +8,7 @@
 #include "app/cli/usage.hpp"
 #include "app/manual/program_options.hpp"
 #include "core/algorithms.hpp"
+#include "core/io/placements/placement_formats.hpp"
 #include "core/io/shipped.hpp"
 #include "core/learn/policies.hpp"
 
@@ -26,8 +27,8 @@ std::vector<std::string> algorithm_names() {
     return names;
 }
 
-/// Sets what a shell offers for the value of an option, by the name of the option and of its value.
-void complete(ProgramOption& option, const std::string& name) {
+/// Sets what a shell offers for the value of an option, by the name of the option and by its type.
+void complete(ProgramOption& option, const std::string& name, const std::string& type) {
     constexpr std::array kFiles{"FILE", "FILES", "OUT",   "DIR",    "FOLDER",        "TABLE",
                                 "P",    "F",     "SWEEP", "POLICY", "TRACE[=MODEL]", "MACHINE"};
     if (name == "GRAPH" || name == "GRAPHS" || name == "--network") {
@@ -41,17 +42,19 @@ void complete(ProgramOption& option, const std::string& name) {
         option.takes_files = true;
     } else if (name == "--algorithm" || name == "--algorithms") {
         option.choices = algorithm_names();
+    } else if (name == "--to") {
+        for (const PlacementFormat& format : placement_formats()) option.choices.emplace_back(format.id);
     } else if (name == "--policy") {
         for (const PolicyInfo& policy : policies()) option.choices.push_back(policy.id);
-    } else if (option.value.find('|') != std::string::npos) {
-        for (std::size_t begin = 0; begin <= option.value.size();) {
-            const std::size_t end = std::min(option.value.find('|', begin), option.value.size());
+    } else if (type.find('|') != std::string::npos) {
+        for (std::size_t begin = 0; begin <= type.size();) {
+            const std::size_t end = std::min(type.find('|', begin), type.size());
             // "scope[:DEPTH]" is offered as "scope".
-            const std::string choice = option.value.substr(begin, end - begin);
+            const std::string choice = type.substr(begin, end - begin);
             option.choices.push_back(choice.substr(0, choice.find('[')));
             begin = end + 1;
         }
-    } else if (std::ranges::find(kFiles, option.value) != kFiles.end()) {
+    } else if (std::ranges::find(kFiles, name.starts_with('-') ? type : name) != kFiles.end()) {
         option.takes_files = true;
     }
 }
@@ -62,7 +65,7 @@ ProgramOption program_option(const CLI::Option& option) {
     result.help = help.make_option_desc(&option);
     if (option.get_positional()) {
         result.value = option.get_name(true);
-        complete(result, result.value);
+        complete(result, result.value, option.get_type_name());
         result.is_optional = !option.get_required();
         result.is_repeated = option.get_expected_max() > 1;
         return result;
@@ -70,7 +73,7 @@ ProgramOption program_option(const CLI::Option& option) {
     for (const std::string& name : option.get_snames()) result.names.push_back('-' + name);
     for (const std::string& name : option.get_lnames()) result.names.push_back("--" + name);
     result.value = option.get_type_size() == 0 ? "" : option.get_type_name();
-    complete(result, result.names.back());
+    complete(result, result.names.back(), result.value);
     return result;
 }
 

@@ -104,6 +104,11 @@ void TestManual::completesInBash_data() {
                                      << QStringList{"alexnet"};
     QTest::newRow("policy") << QStringList{"placewright-cli", "train", "alexnet", "--policy", "gd"}
                             << QStringList{"gdp"};
+    QTest::newRow("format") << QStringList{"placewright-cli", "export", "alexnet", "--to", "device"}
+                            << QStringList{"device-map", "device-map-full"};
+    QTest::newRow("experiment") << QStringList{"placewright-cli", "experiment", "po"}
+                                << QStringList{"post", "policy"};
+    QTest::newRow("family") << QStringList{"placewright-cli", "family", "n"} << QStringList{"nmt"};
     QTest::newRow("window: option") << QStringList{"placewright", "--optim"} << QStringList{"--optimize"};
     QTest::newRow("window: algorithm")
         << QStringList{"placewright", "--optimize", "tab"} << QStringList{"tabu"};
