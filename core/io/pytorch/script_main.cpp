@@ -129,6 +129,7 @@ int main(int count, char** arguments) {
     const std::uint64_t file_bytes = std::filesystem::file_size(file, none);
     limit(RLIMIT_AS, kMostScriptBytes + 3 * (none ? 0 : file_bytes));
     limit(RLIMIT_CPU, kMostScriptSeconds);
+    alarm(kMostScriptWaitSeconds);  // waiting for a pipe takes no processor time
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);  // a pipe is no file
     if (!confine()) {

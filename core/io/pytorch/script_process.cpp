@@ -117,6 +117,9 @@ ScriptedProgram read_script(const std::filesystem::path& file, const std::vector
     if (WIFSIGNALED(answer.status)) {
         if (WTERMSIG(answer.status) == SIGXCPU)
             fail("takes more than " + std::to_string(kMostScriptSeconds / 60) + " minutes to read");
+        if (WTERMSIG(answer.status) == SIGALRM)
+            fail("is not read after " + std::to_string(kMostScriptWaitSeconds / 60) +
+                 " minutes: code in the file waits for something outside it");
         fail("LibTorch crashed on this file (" + std::string(strsignal(WTERMSIG(answer.status))) +
              "): it is damaged or malicious; write it again with torch.jit.save");
     }

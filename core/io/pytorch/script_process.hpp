@@ -11,9 +11,11 @@
 
 namespace placewright {
 
-/// Limits for reading a file: bytes of memory in addition to the weights, and seconds of processor time.
+/// Limits for reading a file: bytes of memory in addition to the weights, seconds of processor time, and
+/// seconds in all.
 inline constexpr std::uint64_t kMostScriptBytes = std::uint64_t{4} << 30;
 inline constexpr unsigned kMostScriptSeconds = 600;
+inline constexpr unsigned kMostScriptWaitSeconds = 1200;
 
 /// Does what walk_script() does, in the separate process. Throws ScriptError also if the process crashes or
 /// exceeds one of the limits above.
