@@ -32,7 +32,9 @@ patchelf --set-rpath '$ORIGIN' "$folder/lib/placewright/placewright-torchscript"
 find "$folder/plugins" -name '*.so' -exec patchelf --set-rpath '$ORIGIN/../../lib/placewright' {} +
 find "$folder/lib/graphviz" -name '*.so*' -exec patchelf --set-rpath '$ORIGIN/../placewright' {} +
 # Graphviz reads there which plugins there are.
-GVBINDIR=$folder/lib/graphviz LD_LIBRARY_PATH=$folder/lib/placewright dot -c
+awk '/^libgvplugin_(core|dot_layout)\./ { kept = 1 } kept { print } /^}/ { kept = 0 }' \
+    "$libraries/graphviz/config6a" >"$folder/lib/graphviz/config6a"
+grep -q dot_layout "$folder/lib/graphviz/config6a"
 
 for program in placewright placewright-cli; do
     cat >"$folder/$program" <<'END'
