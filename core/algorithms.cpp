@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/algorithm_texts.hpp"
+#include "core/base/missing_part.hpp"
 #include "core/io/state/shipped_policy.hpp"
 #include "core/learn/policies.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
@@ -83,6 +84,12 @@ const AlgorithmInfo* find_algorithm(std::string_view id) {
     const std::vector<AlgorithmInfo>& all = all_algorithms();
     const auto found = std::ranges::find(all, id, &AlgorithmInfo::id);
     return found == all.end() ? nullptr : &*found;
+}
+
+const AlgorithmInfo& available_algorithm(std::string_view id) {
+    const AlgorithmInfo& info = *find_algorithm(id);
+    if (!info.missing.empty()) throw MissingPart(info.missing);
+    return info;
 }
 
 }  // namespace placewright

@@ -16,4 +16,7 @@ std::span<const AlgorithmInfo> algorithms();
 /// (AlgorithmInfo::missing).
 const AlgorithmInfo* find_algorithm(std::string_view id);
 
+/// The same for an algorithm that there is. Throws MissingPart if this build is without it.
+const AlgorithmInfo& available_algorithm(std::string_view id);
+
 }  // namespace placewright

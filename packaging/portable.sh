@@ -47,15 +47,23 @@ END
     chmod +x "$folder/$program"
 done
 cat >"$folder/README" <<END
-Placewright $version for Linux with glibc 2.36 or later.
+Placewright $version for Linux with glibc 2.36 and libstdc++ of GCC 12, or later. The window also needs X11 or Wayland,
+OpenGL, fontconfig and freetype of the system, as on every desktop.
 
 ./placewright        the window
 ./placewright-cli    the command line; ./placewright-cli --help
 
 Both may be linked to from anywhere, for example: ln -s "\$PWD/placewright" ~/.local/bin/
 The Python package is in lib/python3/dist-packages (put that folder into PYTHONPATH).
-Licences: share/doc. The libraries in lib/placewright are those of Debian 12, unchanged but for where they look for
-each other; their sources and licences are at https://sources.debian.org.
+Licences: share/doc; those of the libraries in lib, which are Debian 12's, in share/doc/libraries. Only where they look
+for each other is changed. Their sources: https://sources.debian.org.
 END
+# The licences of the libraries, and who wrote them.
+for library in "$folder"/lib/placewright/*.so.* "$folder"/lib/graphviz/*.so.*; do
+    package=$(dpkg-query -S "*/$(basename "$library")" 2>/dev/null | head -1 | cut -d: -f1)
+    [ -z "$package" ] || install -D -m 644 "/usr/share/doc/$package/copyright" "$folder/share/doc/libraries/$package/copyright"
+done
+cp -r /usr/share/common-licenses "$folder/share/doc/libraries/"
+
 (cd "$root/build/portable" && tar --owner=0 --group=0 -cJf "$name.tar.xz" "$name")
 ls -l "$root/build/portable/$name.tar.xz"

@@ -33,8 +33,9 @@ trap 'say "the release is not made; git checkout CMakeLists.txt packaging takes 
 packaging/test.sh
 packaging/packages.sh
 packaging/check_packages.sh build/package
+packaging/portable.sh
 trap - ERR
 git diff --quiet HEAD || git commit -qam "Release $version"
 git tag -a "v$version" -m "Placewright $version"
 git archive --prefix="placewright-$version/" -o "build/package/placewright-$version.tar.gz" "v$version"
-say "packages and source are in build/package; to publish: git push && git push origin v$version"
+say "packages and source are in build/package, the archive for other distributions in build/portable; to publish: git push && git push origin v$version"

@@ -91,6 +91,9 @@ int print_bounds(const BoundArguments& arguments) {
         print({{"lower_bound_s", finite_or_null(tightest_s)}, {"bounds", std::move(list)}});
         return status;
     }
+    if (!find_algorithm("milp")->missing.empty())
+        std::cerr << "placewright-cli: without CBC bounds are weaker; "
+                  << without_prefix(find_algorithm("milp")->missing, "milp: ") << '\n';
     std::cout << "no placement of " << printable(job.problem->graph->name()) << " on "
               << printable(job.problem->machine->name());
     if (const std::string groups = groups_text(job); !groups.empty()) std::cout << ',' << groups << ',';

@@ -225,8 +225,9 @@ std::string seeds_text(const std::vector<ExperimentCase>& cases, const Experimen
     }
     std::string text;
     for (const std::size_t count : counts)
-        text += (text.empty() ? "; seeds: " : ", by case ") + std::string("1") +
+        text += (text.empty() ? "; seeds: " : " or ") + std::string("1") +
                 (count > 1 ? " to " + std::to_string(count) : "");
+    if (counts.size() > 1) text += ", by case";
     return text;
 }
 

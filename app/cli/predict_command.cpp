@@ -210,8 +210,8 @@ int predict(const PredictArguments& given) {
         !holds_weights(arguments.job.network))
         throw UsageError("predict: " + arguments.job.network +
                          " is a policy: name the network that it is to place as well");
-    if (Path(arguments.job.network).extension() == ".safetensors" && !arguments.policy.empty() &&
-        Path(arguments.policy).extension() != ".safetensors")
+    if (Path(arguments.job.network).extension() == ".safetensors" && !holds_weights(arguments.job.network) &&
+        !arguments.policy.empty() && Path(arguments.policy).extension() != ".safetensors")
         throw UsageError("predict: give the policy first: placewright-cli predict " + arguments.job.network +
                          ' ' + arguments.policy);
     const bool shipped = arguments.policy.empty();

@@ -10,7 +10,6 @@
 #include "app/cli/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
-#include "core/base/missing_part.hpp"
 #include "core/base/path.hpp"
 #include "core/io/text/input_error.hpp"
 
@@ -69,10 +68,7 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
 }
 
 const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option) {
-    if (const AlgorithmInfo* found = find_algorithm(id)) {
-        if (!found->missing.empty()) throw MissingPart(found->missing);
-        return *found;
-    }
+    if (find_algorithm(id) != nullptr) return available_algorithm(id);
     std::vector<std::string> known;
     for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
     throw UsageError(option + " " + id + ": there is no such algorithm; there are " +
@@ -80,6 +76,7 @@ const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& 
 }
 
 void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings) {
+    for (const Contestant& contestant : contestants) available_algorithm(contestant.algorithm->id);
     for (const std::string& setting : settings) {
         const auto dot = setting.find('.');
         const std::string id = setting.substr(0, dot);

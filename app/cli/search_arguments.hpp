@@ -21,7 +21,7 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
                             const std::string& prefix = {});
 
 /// Sets the options of the contestants from `settings` ("algorithm.option=value"); other options are kept.
-/// Throws UsageError.
+/// Throws UsageError, and MissingPart for a contestant that this build is without.
 void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings);
 
 /// Creates a folder and its missing parents. Throws InputError.

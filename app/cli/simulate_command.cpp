@@ -68,7 +68,7 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
 /// product is "batch x rows x columns x depth", with a "w" where Winograd's algorithm applies.
 std::string ops_csv(const Problem& problem) {
     std::string text = "op,kind,phase,class,type,gradient,flops,bytes,stream_bytes,kernels,products";
-    for (const Device& device : problem.machine->devices()) text += ",time_s " + csv_field(device.name);
+    for (const Device& device : problem.machine->devices()) text += ',' + csv_field("time_s " + device.name);
     text += '\n';
     for (OpId id = 0; id < problem.ops; ++id) {
         const Op& op = problem.graph->op(id);

@@ -115,6 +115,7 @@ Sweep read_sweep(const Path& file) {
         const AlgorithmInfo* algorithm = find_algorithm(id);
         if (algorithm == nullptr)
             algorithms.at(i).fail("there is no algorithm " + id + "; see placewright-cli algorithms");
+        if (!algorithm->missing.empty()) algorithms.at(i).fail(algorithm->missing);
         sweep.algorithms.push_back(algorithm);
         ++i;
     }

@@ -136,7 +136,10 @@ private:
 namespace {
 
 const PolicyInfo& chosen_policy(const std::string& id) {
-    if (const PolicyInfo* found = find_policy(id)) return *found;
+    if (const PolicyInfo* found = find_policy(id)) {
+        available_algorithm(id);
+        return *found;
+    }
     std::vector<std::string> known;
     for (const PolicyInfo& info : policies()) known.push_back(info.id);
     throw UsageError("--policy " + id + ": there is no such policy; there are " + usage::joined(known, ", "));

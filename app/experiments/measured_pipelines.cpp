@@ -349,12 +349,17 @@ void baechi(const SuiteRun& suite) {
     for (const char* id : {"m-topo", "m-etf", "m-sct"}) {
         const double measured_s = mean_of(steps.at(id)) * 1e-3;
         if (!suite.next(id)) return;
+        const AlgorithmInfo& algorithm = *find_algorithm(id);
+        if (!algorithm.missing.empty()) {
+            suite.suite.notes.push_back(algorithm.missing + '.');
+            continue;
+        }
         JobOptions options;
         options.problem = training_with(0);
         const Job job = make_job(std::make_shared<const Graph>(inception_v3(kBatch)), machine, options);
         const auto evaluator = evaluator_of(job, 1);
         const auto optimizer =
-            find_algorithm(id)->make({job.problem, 1, {}, kEvaluations, job.objective, job.simulation}, {});
+            algorithm.make({job.problem, 1, {}, kEvaluations, job.objective, job.simulation}, {});
         const SearchResult found = run_search(*optimizer, *evaluator, {kEvaluations}, suite.stop);
         if (!found.progress.best_placement) return;
         const Placement& placement = *found.progress.best_placement;

@@ -25,6 +25,7 @@ Contestant suited(Contestant policy, const FamilyInfo& family) {
 }
 
 void run(LearningRun& run) {
+    const AlgorithmInfo& scotch = available_algorithm("scotch");
     for (const FamilyInfo* family : run.inputs().families) {
         const LearningRun::Halves halves = run.halves(*family, kGpus, family->groups);
         for (std::uint64_t seed = 1; seed <= run.inputs().seeds; ++seed) {
@@ -34,7 +35,7 @@ void run(LearningRun& run) {
             for (const Job& job : halves.test) {
                 run.add(label("one device", job), job,
                         {job.single_device_s, job.single_device_s, job.single_device_fits});
-                run.add(label("Scotch", job), job, run.place(*find_algorithm("scotch"), job, seed));
+                run.add(label("Scotch", job), job, run.place(scotch, job, seed));
                 run.add(label("random", job), job, run.random(job, seed));
             }
             for (const Contestant& asked : run.inputs().policies) {

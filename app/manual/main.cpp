@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// placewright-manual FOLDER: writes the manual pages and the completions for shells of both programs, in the
-// folders in which they are installed below a prefix's share/.
+// placewright-manual FOLDER [help]: writes the manual pages and the completions for shells of both programs,
+// in the folders in which they are installed below a prefix's share/. "help": the help is installed as
+// section 7.
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 
 #include "app/manual/completions.hpp"
 #include "app/manual/manual_page.hpp"
@@ -18,14 +20,14 @@ void write(const std::filesystem::path& file, const std::string& text) {
     if (!(out << text).flush()) throw std::runtime_error(file.string() + " cannot be written");
 }
 
-void write_all(const std::filesystem::path& folder) {
+void write_all(const std::filesystem::path& folder, bool has_help) {
     for (const Program& program : {command_line_program(), window_program()}) {
         const std::filesystem::path pages = folder / "man" / "man1";
-        write(pages / (program.name + ".1"), manual_page(program, PLACEWRIGHT_VERSION));
+        write(pages / (program.name + ".1"), manual_page(program, PLACEWRIGHT_VERSION, has_help));
         for (const ProgramCommand& command : program.commands) {
             if (!command.name.empty())
                 write(pages / (program.name + '-' + command.name + ".1"),
-                      manual_page(program, command, PLACEWRIGHT_VERSION));
+                      manual_page(program, command, PLACEWRIGHT_VERSION, has_help));
         }
         write(folder / "bash-completion" / "completions" / program.name, bash_completion(program));
         write(folder / "zsh" / "vendor-completions" / ('_' + program.name), zsh_completion(program));
@@ -37,12 +39,13 @@ void write_all(const std::filesystem::path& folder) {
 }  // namespace placewright
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::cerr << "usage: placewright-manual FOLDER\n";
+    const bool has_help = argc == 3 && std::string_view(argv[2]) == "help";
+    if (argc != 2 && !has_help) {
+        std::cerr << "usage: placewright-manual FOLDER [help]\n";
         return 2;
     }
     try {
-        placewright::write_all(argv[1]);
+        placewright::write_all(argv[1], has_help);
     } catch (const std::exception& error) {
         std::cerr << "placewright-manual: " << error.what() << '\n';
         return 1;

@@ -100,9 +100,14 @@ std::string noted(const std::string& notes) {
     return roff;
 }
 
+/// The end of "SEE ALSO".
+std::string help_page(const char* name, bool has_help) {
+    return has_help ? ", " + bold(name) + "(7)\n" : "\n";
+}
+
 }  // namespace
 
-std::string manual_page(const Program& program, const std::string& version) {
+std::string manual_page(const Program& program, const std::string& version, bool has_help) {
     const bool has_commands = !program.commands.empty();
     std::string roff =
         head(program.name, program.help, version) + bold(program.name) + " [" + italic("options") + ']';
@@ -126,17 +131,18 @@ std::string manual_page(const Program& program, const std::string& version) {
     }
     if (!program.notes.empty()) roff += ".SH NOTES\n" + noted(program.notes);
     const std::string other = program.name == "placewright" ? "placewright-cli" : "placewright";
-    return roff + ".SH SEE ALSO\n" + bold(other) + "(1), " + bold("placewright-help") + "(7)\n";
+    return roff + ".SH SEE ALSO\n" + bold(other) + "(1)" + help_page("placewright-help", has_help);
 }
 
-std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version) {
+std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version,
+                        bool has_help) {
     std::string roff = head(program.name + '-' + command.name, command.help, version) +
                        bold(program.name + ' ' + command.name) + " [" + italic("options") + ']';
     roff += synopsis(command.arguments) + "\n.SH DESCRIPTION\n" + escaped(command.help) + ".\n" +
             described(command.arguments) + ".SH OPTIONS\n" + described(command.options);
     if (!command.notes.empty()) roff += ".SH NOTES\n" + noted(command.notes);
-    return roff + ".SH SEE ALSO\n" + bold(program.name) + "(1), " + bold("placewright-command-line") +
-           "(7)\n";
+    return roff + ".SH SEE ALSO\n" + bold(program.name) + "(1)" +
+           help_page("placewright-command-line", has_help);
 }
 
 }  // namespace placewright

@@ -225,10 +225,12 @@ int run(QCoreApplication& app) {
     if (isSet(arguments::kMachine)) window.document()->setMachine(value(arguments::kMachine));
     if (isSet(arguments::kOptimize)) {
         const QString id = value(arguments::kOptimize);
-        if (find_algorithm(id.toStdString()) == nullptr) {
+        const AlgorithmInfo* algorithm = find_algorithm(id.toStdString());
+        if (algorithm == nullptr) {
             return complain(
                 QStringLiteral("there is no algorithm %1; placewright-cli algorithms lists them").arg(id));
         }
+        if (!algorithm->missing.empty()) return complain(QString::fromStdString(algorithm->missing));
         if (parser.positionalArguments().isEmpty())
             return complain(QStringLiteral("--optimize needs a FILE"));
         window.chooseAlgorithm(id);

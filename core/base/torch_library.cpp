@@ -6,6 +6,10 @@
 
 namespace placewright {
 
+bool has_torch_libraries() {
+    return true;
+}
+
 void* torch_library_symbol(const char* library, const char* symbol) {
     void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     void* const found = handle != nullptr ? dlsym(handle, symbol) : nullptr;

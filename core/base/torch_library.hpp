@@ -7,6 +7,9 @@
 
 namespace placewright {
 
+/// Returns whether this build has the libraries that need LibTorch.
+bool has_torch_libraries();
+
 /// Returns a symbol of a library that the program's run path finds, such as "libplacewright_torch.so". The
 /// library stays loaded, because LibTorch does not support being unloaded. Throws MissingPart if it cannot
 /// be loaded.

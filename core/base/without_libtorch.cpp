@@ -4,6 +4,10 @@
 
 namespace placewright {
 
+bool has_torch_libraries() {
+    return false;
+}
+
 void* torch_library_symbol(const char*, const char*) {
     throw MissingPart(missing_part_text("LibTorch", "PLACEWRIGHT_WITH_LIBTORCH"));
 }

@@ -35,7 +35,8 @@ void check_search(const SavedSearch& search, const Job& job, const Path& file) {
     if (algorithm == nullptr)
         refuse("there is no algorithm " + in_quotes(search.algorithm) + " in this version");
     try {
-        for (const auto& [name, value] : search.options)
+        // What this build is without has no options to check them by; it says so when it is resumed.
+        for (const auto& [name, value] : algorithm->missing.empty() ? search.options : OptionValues())
             checked_option(algorithm->options[position(algorithm->options, name)], value);
         for (const Placement& start : search.starts) check_placement(*job.problem, start);
     } catch (const OptionError& error) {

@@ -127,7 +127,8 @@ PolicyInfo placeto_policy() {
               "the family nmt: rewards count further back, exploration is stronger, and an untrained policy "
               "has no preferences. Needs long trainings.",
               {{"discount", 0.99}, {"foresight", 0.0}, {"entropy_weight", 0.02}}}},
-            {{"messages", std::string("sum")}}};
+            {{"messages", std::string("sum")}},
+            false};
 }
 
 }  // namespace placewright

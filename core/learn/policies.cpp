@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/torch_library.hpp"
+
 namespace placewright {
 namespace {
 
@@ -146,6 +148,12 @@ std::vector<AlgorithmInfo> learned_algorithms() {
                  return std::make_unique<PolicySearch>(context, info, values);
              },
              info.presets});
+        if (!info.needs_libtorch || has_torch_libraries()) continue;
+        all.back().missing = info.id + ": " + missing_part_text("LibTorch", "PLACEWRIGHT_WITH_LIBTORCH");
+        all.back().make = [why = all.back().missing](const SearchContext&,
+                                                     const OptionValues&) -> std::unique_ptr<Optimizer> {
+            throw MissingPart(why);
+        };
     }
     return all;
 }

@@ -42,6 +42,8 @@ struct PolicyInfo {
     std::vector<OptionPreset> presets = {};
     /// Options that older files of policies do not have, with what these policies did.
     OptionValues older = {};
+    /// Whether it is trained by LibTorch, which a build may be without.
+    bool needs_libtorch = true;
 };
 
 std::span<const PolicyInfo> policies();

@@ -49,7 +49,7 @@ void TestManual::everyOptionOfTheHelpIsInThePage() {
         help.start(PLACEWRIGHT_CLI, {QString::fromStdString(command.name), "--help"});
         QVERIFY(help.waitForFinished());
         QCOMPARE(help.exitCode(), 0);
-        const QByteArray page = plain(manual_page(program, command, "1.2"));
+        const QByteArray page = plain(manual_page(program, command, "1.2", true));
         QVERIFY(page.contains("Placewright 1.2"));
         int options = 0;
         for (const QByteArray& line : help.readAllStandardOutput().split('\n')) {
@@ -76,9 +76,9 @@ void TestManual::rendersPagesWithoutWarnings() {
         QVERIFY(process.readAllStandardOutput().contains("SYNOPSIS"));
     };
     for (const Program& program : {command_line_program(), window_program()}) {
-        render(manual_page(program, "1.2"));
+        render(manual_page(program, "1.2", true));
         for (const ProgramCommand& command : program.commands) {
-            if (!command.name.empty()) render(manual_page(program, command, "1.2"));
+            if (!command.name.empty()) render(manual_page(program, command, "1.2", true));
         }
     }
 }

@@ -46,7 +46,9 @@ public:
         cuts_.clear();
         batch_.clear();
         const bool begins = best_score_s_ == kInfinity;
-        const std::size_t count = begins || best_.empty() ? 1 : std::min(limit, options_.batch_size);
+        if (!begins && best_.empty())
+            return {};  // one device: there is no border, and nothing more to propose
+        const std::size_t count = begins ? 1 : std::min(limit, options_.batch_size);
         for (std::size_t i = 0; i < count; ++i) {
             cuts_.push_back(begins ? best_ : with_a_border_moved());
             batch_.push_back(placement_of(cuts_.back()));

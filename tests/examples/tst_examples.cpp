@@ -31,7 +31,7 @@ class TestExamples : public QObject {
 private Q_SLOTS:
     void algorithm() {
         const auto searched = [&](unsigned threads) {
-            const auto optimizer = border_search_algorithm().make({m_problem, 7}, {});
+            const auto optimizer = border_search_algorithm().make({m_problem, 7, {}}, {});
             const auto evaluator = simulation_evaluator(m_problem, {}, {}, threads);
             return run_search(*optimizer, *evaluator, {.evaluations = 300}).progress;
         };
@@ -42,8 +42,12 @@ private Q_SLOTS:
         QVERIFY(progress.best.value_s < 1.001 * one_device_s);
         QVERIFY(progress.curve->front().best_s > progress.best.value_s);
         QCOMPARE(*searched(2).best_placement, *progress.best_placement);
+        const auto alone = test::problem(test::chain(3), test::uniform_machine(1));
+        const auto optimizer = border_search_algorithm().make({alone, 7, {}}, {});
+        const auto evaluator = simulation_evaluator(alone, {}, {}, 1);
+        QVERIFY(run_search(*optimizer, *evaluator, {.evaluations = 300}).end == SearchEnd::exhausted);
         QVERIFY_THROWS_EXCEPTION(OptionError,
-                                 border_search_algorithm().make({m_problem, 7}, {{"batch_size", 0.5}}));
+                                 border_search_algorithm().make({m_problem, 7, {}}, {{"batch_size", 0.5}}));
     }
 
     void format() {

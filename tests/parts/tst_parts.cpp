@@ -22,6 +22,7 @@ private Q_SLOTS:
 
     void everyPart_data();
     void everyPart();
+    void onnx();
     void algorithmsOfTheBuild();
     void severalProcesses();
     void withoutAnyPart_data();
@@ -74,6 +75,14 @@ void TestParts::everyPart() {
     QCOMPARE(lines_of(result.err).size(), 1);
 }
 
+/// A file that begins like an ONNX model is refused in every build, in one without ONNX for that reason.
+void TestParts::onnx() {
+    const ProgramResult result =
+        run_cli({"simulate", written("model.onnx", "\x08\x08"), "--machine", "2x-v100-pcie"});
+    QCOMPARE(result.status, 3);
+    QCOMPARE(result.err.contains("is an ONNX model, and this build is without ONNX"), !PLACEWRIGHT_WITH_ONNX);
+}
+
 void TestParts::algorithmsOfTheBuild() {
     const ProgramResult result = run_cli({"algorithms"});
     QCOMPARE(result.status, 0);
@@ -87,6 +96,9 @@ void TestParts::algorithmsOfTheBuild() {
     QCOMPARE(lists("metis"), bool(PLACEWRIGHT_WITH_METIS));
     QCOMPARE(lists("milp"), bool(PLACEWRIGHT_WITH_CBC));
     QCOMPARE(lists("m-sct"), bool(PLACEWRIGHT_WITH_CBC));
+    QVERIFY(lists("placeto"));
+    for (const char* policy : {"colocrl", "spotlight", "hierarchical", "gdp", "list-policy"})
+        QCOMPARE(lists(policy), bool(PLACEWRIGHT_WITH_LIBTORCH));
 }
 
 void TestParts::severalProcesses() {

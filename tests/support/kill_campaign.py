@@ -8,6 +8,7 @@ the old content or the new one, never a part. Exits with 1 and a line for each l
 """
 
 import argparse
+import csv
 import json
 import os
 import pathlib
@@ -90,7 +91,8 @@ class Campaign:
 
 def without_times(file):
     """The rows of a table of searches, without what depends on the computer."""
-    lines = [line.split(",") for line in pathlib.Path(file).read_text().splitlines()]
+    with open(file, newline="") as table:
+        lines = list(csv.reader(table))
     timed = [i for i, column in enumerate(lines[0])
              if any(part in column for part in ("wall", "seconds", "curve", "bound", "gap", "simulations"))]
     return sorted([field for i, field in enumerate(line) if i not in timed] for line in lines)

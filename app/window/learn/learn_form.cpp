@@ -225,6 +225,7 @@ QWidget* LearnWindow::makePolicyRow() {
     m_policy->setAccessibleName(tr("Policy"));
     m_policy->setToolTip(tr("Kind of policy to train"));
     for (const PolicyInfo& info : policies()) {
+        if (info.needs_libtorch && !has_torch_libraries()) continue;
         m_policy->addItem(toQString(info.title), toQString(info.id));
         m_policy->setItemData(m_policy->count() - 1, toQString(info.help), Qt::ToolTipRole);
     }

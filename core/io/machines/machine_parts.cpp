@@ -198,17 +198,18 @@ Machine find_machine(const std::string& text) {
             text.find_first_of(", ") == std::string::npos ? similar_text(similar_machines(text)) : "";
         try {
             if (auto machine = machine_of_parts(text, shipped_devices())) return *std::move(machine);
-        } catch (const InputError&) {
+        } catch (const InputError& error) {
             if (machines.empty()) throw;
+            const std::string name = printable(text, 200);
+            throw InputError(name, "",
+                             without_prefix(error.what(), name + ": ") +
+                                 "; no shipped machine has the name " + in_quotes(name) + machines);
         }
-        if (!machines.empty())
-            throw InputError(
-                printable(text, 200), "",
-                "is no file and no shipped machine" + machines + "; placewright-cli machines lists them all");
         const std::string similar = similar_text(shipped_devices().similar_devices(text));
-        if (similar.empty()) throw;
+        if (similar.empty() && machines.empty()) throw;
         throw InputError(printable(text, 200), "",
-                         "is no file, no shipped machine and no device that is known by name" + similar +
+                         "is no file, no shipped machine" + machines +
+                             " and no device that is known by name" + similar +
                              "; placewright-cli machines lists the machines, machines --devices the devices");
     }
 }
