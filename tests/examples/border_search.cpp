@@ -58,7 +58,8 @@ public:
 
     void tell(std::span<const Score> scores) override {
         for (std::size_t i = 0; i < scores.size(); ++i) {
-            if (scores[i].penalised_s >= best_score_s_) continue;
+            // As good is good enough: where no single step helps, it walks on.
+            if (scores[i].penalised_s > best_score_s_) continue;
             best_score_s_ = scores[i].penalised_s;
             best_ = cuts_[i];
         }

@@ -11,6 +11,7 @@
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_parts.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 #include "core/search/search.hpp"
 #include "tests/examples/border_search.hpp"
@@ -100,7 +101,7 @@ private Q_SLOTS:
         QCOMPARE(machine->devices().size(), std::size_t{3});
         QCOMPARE(machine->device(1).model, std::string("Example X1"));
         QCOMPARE(machine->device(1).memory_bytes, 32e9);
-        QVERIFY(!machine_of_parts("2x EX1", shipped_devices()));
+        QVERIFY_THROWS_EXCEPTION(InputError, machine_of_parts("2x EX1", shipped_devices()));
     }
 
     /// The page names files and functions that exist.

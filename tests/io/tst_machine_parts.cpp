@@ -98,10 +98,9 @@ void TestMachineParts::not_parts() {
     const QString device = refusal([] { find_machine("RTX 3090 Max"); });
     QVERIFY2(device.contains("similar: \"NVIDIA GeForce RTX 3090\""), qPrintable(device));
     const QString machine = refusal([] { find_machine("4x-v100-nvlnk"); });
-    QVERIFY2(
-        machine.contains("no shipped machine has the name \"4x-v100-nvlnk\" (similar: \"4x-v100-nvlink\", "
-                         "\"4x-v100-pcie\""),
-        qPrintable(machine));
+    QVERIFY2(machine.contains("no shipped machine (similar: \"4x-v100-nvlink\", "
+                              "\"4x-v100-pcie\""),
+             qPrintable(machine));
     // Parts as in the names of shipped machines.
     QCOMPARE(find_machine("3x-v100").name(), std::string("3x v100"));
     QCOMPARE(find_machine("2xV100").devices().size(), std::size_t{3});

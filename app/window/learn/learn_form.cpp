@@ -25,6 +25,7 @@
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/torch_library.hpp"
 #include "core/graph/families.hpp"
 #include "core/io/state/policy_file.hpp"
 #include "widgets/icons.hpp"
