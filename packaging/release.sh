@@ -34,6 +34,7 @@ packaging/test.sh
 packaging/packages.sh
 packaging/check_packages.sh build/package
 packaging/portable.sh
+packaging/check_portable.sh "build/portable/placewright-$version-$(uname -m).tar.xz"
 trap - ERR
 git diff --quiet HEAD || git commit -qam "Release $version"
 git tag -a "v$version" -m "Placewright $version"
