@@ -4,7 +4,7 @@
 set(system "^lib(c|m|dl|rt|pthread|util|resolv|nsl|stdc\\+\\+|gcc_s)\\.so" "^ld-linux" "^lib(GL|EGL|GLX|OpenGL|GLdispatch|GLU|drm|gbm|vulkan|va|va-.*|vdpau|OpenCL)\\.so"
   "^lib(X11|X11-xcb|xcb|Xau|Xdmcp|Xext|Xrender|wayland-.*|fontconfig|freetype|asound|cuda|nvidia-.*)\\.so")
 file(GLOB_RECURSE modules ${FOLDER}/lib/placewright/*.so ${FOLDER}/plugins/*.so ${FOLDER}/lib/graphviz/*.so*)
-file(GLOB programs ${FOLDER}/bin/*)
+file(GLOB programs ${FOLDER}/bin/placewright*)
 file(GET_RUNTIME_DEPENDENCIES
   EXECUTABLES ${programs} ${FOLDER}/lib/placewright/placewright-torchscript
   MODULES ${modules}

@@ -65,5 +65,5 @@ for library in "$folder"/lib/placewright/*.so.* "$folder"/lib/graphviz/*.so.*; d
 done
 cp -r /usr/share/common-licenses "$folder/share/doc/libraries/"
 
-(cd "$root/build/portable" && tar --owner=0 --group=0 -cJf "$name.tar.xz" "$name")
+(cd "$root/build/portable" && XZ_OPT=-T0 tar --owner=0 --group=0 -cJf "$name.tar.xz" "$name")
 ls -l "$root/build/portable/$name.tar.xz"
