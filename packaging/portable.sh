@@ -60,7 +60,7 @@ for each other is changed. Their sources: https://sources.debian.org.
 END
 # The licences of the libraries, and who wrote them.
 for library in "$folder"/lib/placewright/*.so.* "$folder"/lib/graphviz/*.so.*; do
-    package=$(dpkg-query -S "*/$(basename "$library")" 2>/dev/null | head -1 | cut -d: -f1)
+    package=$({ dpkg-query -S "*/$(basename "$library")" 2>/dev/null || true; } | head -1 | cut -d: -f1)
     [ -z "$package" ] || install -D -m 644 "/usr/share/doc/$package/copyright" "$folder/share/doc/libraries/$package/copyright"
 done
 cp -r /usr/share/common-licenses "$folder/share/doc/libraries/"
