@@ -59,9 +59,9 @@ Licences: share/doc; those of the libraries in lib, which are Debian 12's, in sh
 for each other is changed. Their sources: https://sources.debian.org.
 END
 # The licences of the libraries, and who wrote them.
-for library in "$folder"/lib/placewright/*.so.* "$folder"/lib/graphviz/*.so.*; do
-    package=$({ dpkg-query -S "*/$(basename "$library")" 2>/dev/null || true; } | head -1 | cut -d: -f1)
-    [ -z "$package" ] || install -D -m 644 "/usr/share/doc/$package/copyright" "$folder/share/doc/libraries/$package/copyright"
+find "$folder/lib" "$folder/plugins" -name '*.so*' -printf '*/%f\n' | { xargs dpkg-query -S 2>/dev/null || true; } |
+    cut -d: -f1 | sort -u | while read -r package; do
+    install -D -m 644 "/usr/share/doc/$package/copyright" "$folder/share/doc/libraries/$package/copyright"
 done
 cp -r /usr/share/common-licenses "$folder/share/doc/libraries/"
 

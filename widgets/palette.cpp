@@ -190,6 +190,7 @@ bool isDark(const QPalette& palette) {
 }
 
 QColor algorithmColor(std::string_view id) {
+    id = id.substr(0, id.find(' '));
     const auto found = std::ranges::find(kAlgorithms, id, &AlgorithmColor::id);
     return QColor(found == std::end(kAlgorithms) ? kOtherAlgorithm : found->color);
 }

@@ -42,7 +42,8 @@ double contrast(const QColor& a, const QColor& b);
 /// Returns whether the palette is dark.
 bool isDark(const QPalette& palette);
 /// Colour of an algorithm in tables and plots, by its id: the same everywhere, and that of no device.
-/// Algorithms that are often run together differ for colour-blind readers too. An unknown id is grey.
+/// Algorithms that are often run together differ for colour-blind readers too. What follows a blank, as in
+/// "auto (policy=false)", does not count. An unknown id is grey.
 QColor algorithmColor(std::string_view id);
 /// Colour of a series in plots, by index.
 QColor seriesColor(int index);

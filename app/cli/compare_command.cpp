@@ -132,8 +132,8 @@ Json case_json(const ComparedCase& compared) {
         list.push_back(standing_json(compared, all[i]));
         for (std::size_t k = i + 1; k < all.size(); ++k) {
             const auto test = welch_test(all[i].score_s, all[k].score_s);
-            tests.push_back({{"first", compared.contestants[all[i].contestant].algorithm->id},
-                             {"second", compared.contestants[all[k].contestant].algorithm->id},
+            tests.push_back({{"first", contestant_name(compared.contestants, all[i].contestant)},
+                             {"second", contestant_name(compared.contestants, all[k].contestant)},
                              {"t", test ? Json(test->t) : Json(nullptr)},
                              {"degrees_of_freedom", test ? Json(test->degrees_of_freedom) : Json(nullptr)},
                              {"p", test ? Json(test->p) : Json(nullptr)}});

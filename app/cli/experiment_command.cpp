@@ -106,9 +106,9 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
 /// none.
 std::string parameter_section(const std::vector<Contestant>& contestants) {
     std::vector<Row> rows{{"algorithm", "parameter", "value"}};
-    for (const Contestant& contestant : contestants) {
-        for (const auto& [name, value] : contestant.options) {
-            Row row{contestant.algorithm->id, name, to_string(value)};
+    for (std::size_t i = 0; i < contestants.size(); ++i) {
+        for (const auto& [name, value] : contestants[i].options) {
+            Row row{contestant_name(contestants, i), name, to_string(value)};
             if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
         }
     }

@@ -233,14 +233,7 @@ void print_found(const Job& job, const Found& found) {
               << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.objective->is_step_time() ? "" : std::string(job.objective->title) + ' ')
               << format_seconds(best.value_s);
-    // The bound applies only to placements that fit, as the speed-up does.
-    if (best.fits && found.bound.value_s > 0) {
-        const std::string groups = groups_text(job);
-        const double percent = whole_percent(best.value_s / found.bound.value_s - 1);
-        std::cout << ", " << (percent > 0 ? "at most " + format_count(percent) + " % above " : "")
-                  << (groups.empty() ? "optimal" : "the best" + groups) << " (bound "
-                  << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
-    }
+    std::cout << bound_text(job, best, found.bound);
     if (is_compared(job, best)) {
         std::cout << ", "
                   << speed_up_text(

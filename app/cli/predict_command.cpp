@@ -82,16 +82,19 @@ Predicted instant_placement(Job& job, const PredictArguments& arguments) {
     OptionValues options;
     if (arguments.episodes > 0) options["draws"] = static_cast<std::int64_t>(1 + arguments.episodes);
     const auto optimizer = find_algorithm("instant")->make(
-        {job.problem, arguments.seed, {}, {}, job.objective, job.simulation}, options);
+        {job.problem, arguments.seed, starting_placements(job), {}, job.objective, job.simulation}, options);
     const auto evaluator = evaluator_of(job, arguments.threads);
     const SearchProgress progress =
         run_search(*optimizer, *evaluator, {.evaluations = Budget::kUnlimited}).progress;
     const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return {*progress.best_placement, progress.best, progress.evaluations, predict_s, false};
+    // As the window numbers the first placement that is seen of a network.
+    Simulator simulator(job.problem, job.simulation);
+    return {numbered_by_first_use(*job.problem, simulator, *progress.best_placement), progress.best,
+            progress.evaluations, predict_s, false};
 }
 
 Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted,
-                     const Outcome& outcome, const PredictArguments& arguments) {
+                     const Outcome& outcome, const Bound& bound, const PredictArguments& arguments) {
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(predicted.placement, *job.problem))
         append_member(by_name, op, device);
@@ -108,6 +111,7 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
                 {"objective_s", predicted.score.value_s},
                 {"score_s", predicted.score.penalised_s},
                 {"fits", predicted.score.fits}}},
+              {"lower_bound_s", finite_or_null(bound.value_s)},
               {"one_device_s", job.single_device_fits ? Json(job.single_device_s) : Json(nullptr)},
               {"placement", std::move(by_name)}};
     add_interval(json["best"], job, predicted.placement, outcome);
@@ -115,7 +119,7 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
 }
 
 void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted,
-                      const Outcome& outcome, const PredictArguments& arguments) {
+                      const Outcome& outcome, const Bound& bound, const PredictArguments& arguments) {
     if (arguments.policy.empty()) {
         std::cout << "The policy that ships: ";
     } else {
@@ -132,6 +136,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
     const Objective& objective = *job.objective;
     if (!objective.is_step_time())
         std::cout << "; " << objective.title << ' ' << format_seconds(predicted.score.value_s);
+    std::cout << bound_text(job, predicted.score, bound);
     if (objective.is_step_time() && predicted.score.fits && job.single_device_fits &&
         outcome.step_time_s > 0) {
         std::cout << ", "
@@ -206,6 +211,7 @@ int predict(const PredictArguments& given) {
     // A single file is the network.
     if (arguments.job.network.empty()) arguments.job.network = std::exchange(arguments.policy, {});
     if (arguments.job.network.empty()) throw CLI::RequiredError("GRAPH");
+    if (arguments.job.machine.empty()) throw CLI::RequiredError("--machine");
     if (arguments.policy.empty() && Path(arguments.job.network).extension() == ".safetensors" &&
         !holds_weights(arguments.job.network))
         throw UsageError("predict: " + arguments.job.network +
@@ -241,15 +247,16 @@ int predict(const PredictArguments& given) {
     const Predicted predicted =
         shipped ? instant_placement(job, arguments) : prediction_of(policy, job, arguments);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
+    const Bound bound = tightest_bound(job);
     warn_of_cpu(job, predicted.placement, outcome);
     const std::optional<Remedies> remedies =
         remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
     if (arguments.job.json) {
-        Json json = prediction_json(policy, job, predicted, outcome, arguments);
+        Json json = prediction_json(policy, job, predicted, outcome, bound, arguments);
         if (remedies) add_remedies(json, *remedies, job);
         print(json);
     } else {
-        print_prediction(policy, job, predicted, outcome, arguments);
+        print_prediction(policy, job, predicted, outcome, bound, arguments);
         if (remedies) print_remedies(*remedies, job);
     }
     if (!arguments.out.empty()) {

@@ -196,6 +196,11 @@ TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
         throw UsageError(std::string("train: ") + error.what());
     }
     TrainingRecord& record = curriculum.record;
+    if (arguments.teacher > 0 && curriculum.design.training.imitation == 0)
+        throw UsageError(
+            "--teacher: " + info.id +
+            " does not imitate; give --set imitation=0.5, or a policy that has this option, such as "
+            "list-policy");
     if (arguments.teacher > 0) record.conditions.emplace_back("teacher", std::to_string(arguments.teacher));
     record.planned_updates = arguments.updates > 0 ? arguments.updates : curriculum.design.training.updates;
     for (std::size_t i = 0; i < curriculum.training.size(); ++i)

@@ -67,8 +67,7 @@ void Finding::add(bool ran, bool holds, const std::string& figures) {
 }
 
 std::string_view to_string(Verdict verdict) {
-    static constexpr std::array<std::string_view, 4> names{"holds", "differs", "undecided: does not fit",
-                                                           "not run"};
+    static constexpr std::array<std::string_view, 4> names{"holds", "differs", "undecided", "not run"};
     return names[static_cast<std::size_t>(verdict)];
 }
 

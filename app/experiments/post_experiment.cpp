@@ -294,14 +294,18 @@ Finding finding_by_pairs(const std::vector<PostCase>& rows) {
                     "Post finds faster placements than policy gradient, proximal policy optimization and "
                     "cross-entropy alone (sign test of all pairs of searches with the same seed, p below "
                     "0.05)."};
+    bool all_decided = true;
     for (const std::string_view part : kParts) {
         const AgainstPart pairs(rows, part);
         if (pairs.post_s.empty()) return {finding.where, finding.claim};
         const SignTest test = pairs.test();
-        finding.add(true, test.less > test.greater && test.p < kSignificant,
+        const bool is_decided = test.p < kSignificant;
+        finding.add(true, test.less > test.greater || !is_decided,
                     std::string(part) + ": faster in " + std::to_string(test.less) + " of " +
                         std::to_string(pairs.post_s.size()) + " pairs, p " + p_text(test.p));
+        all_decided = all_decided && is_decided;
     }
+    if (finding.verdict == Verdict::holds && !all_decided) finding.verdict = Verdict::undecided;
     for (const PostCase& row : rows) finding.missing += !row.has_run();
     return finding;
 }

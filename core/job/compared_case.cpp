@@ -139,7 +139,7 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
         const auto note = [&](const std::string& text) { notes += (notes.empty() ? "" : "; ") + text; };
         if (misfits > 0) note(std::to_string(misfits) + (misfits == 1 ? " does not fit" : " do not fit"));
         if (undefined > 0) note(std::to_string(undefined) + " not defined");
-        rows.push_back({compared.contestants[standing.contestant].algorithm->id,
+        rows.push_back({contestant_name(compared.contestants, standing.contestant),
                         standing.fitting == 0     ? none
                         : standing.fitting < runs ? "-"
                                                   : format_seconds(standing.score_s.mean),
@@ -156,6 +156,22 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     return rows;
 }
 
+std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index) {
+    const Contestant& one = contestants[index];
+    const auto is_special = [&](const std::string& name, const OptionValue& value) {
+        return std::ranges::any_of(contestants, [&](const Contestant& other) {
+            const auto found = other.options.find(name);
+            return other.algorithm == one.algorithm &&
+                   (found == other.options.end() || found->second != value);
+        });
+    };
+    std::string special;
+    for (const auto& [name, value] : one.options) {
+        if (is_special(name, value)) special += (special.empty() ? "" : ", ") + name + '=' + to_string(value);
+    }
+    return one.algorithm->id + (special.empty() ? "" : " (" + special + ')');
+}
+
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     const Objective& objective = cases.empty() ? objectives().front() : *cases.front().objective;
     std::string text = csv_line(
@@ -167,7 +183,7 @@ std::string runs_csv(const std::vector<std::string>& label_names, const std::vec
             const auto near = reached(run, *compared.best_known_s);
             text += csv_line(
                 compared.labels,
-                {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                {contestant_name(compared.contestants, run.contestant), std::to_string(run.seed),
                  score_text(end.best, end.best.penalised_s), score_text(end.best, end.best.value_s),
                  end.best.fits ? "true" : "false", std::to_string(end.evaluations),
                  std::to_string(end.simulations), number(end.elapsed_s),
@@ -188,7 +204,7 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
                 const bool undefined = !point.fits && point.best_s == kUndefinedScore.penalised_s;
                 text +=
                     csv_line(compared.labels,
-                             {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                             {contestant_name(compared.contestants, run.contestant), std::to_string(run.seed),
                               std::to_string(point.evaluations), number(point.seconds),
                               undefined ? "" : number(point.best_s), undefined ? "" : number(point.mean_s)});
             }
@@ -202,7 +218,7 @@ std::string means_csv(const std::vector<std::string>& label_names, const std::ve
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             for (const SeriesPoint& point : run.progress.means) {
-                text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id,
+                text += csv_line(compared.labels, {contestant_name(compared.contestants, run.contestant),
                                                    std::to_string(run.seed),
                                                    std::to_string(point.evaluations), number(point.value)});
             }

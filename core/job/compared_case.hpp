@@ -54,6 +54,10 @@ std::string standing_alignment(const ComparedCase& compared);
 /// Returns the name of the objective's value in tables and JSON: "step_time_s", "max_load_s".
 std::string value_name(const Objective& objective);
 
+/// Name of a contestant in tables: the id of its algorithm, with the options in which it differs from other
+/// contestants of the same algorithm: "auto (policy=false)".
+std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index);
+
 /// Returns one line per run. `label_names`: headings of the labels. All cases have the same objective; fields
 /// are empty where it is not defined.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

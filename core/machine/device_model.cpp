@@ -192,8 +192,14 @@ DeviceCatalogue::DeviceCatalogue(std::vector<DeviceModel> devices, std::vector<L
 }
 
 std::shared_ptr<const DeviceModel> DeviceCatalogue::find_device(std::string_view name) const {
-    const auto found = device_by_name_.find(plain_name(name));
-    return found == device_by_name_.end() ? nullptr : devices_[found->second];
+    const std::string plain = plain_name(name);
+    if (const auto found = device_by_name_.find(plain); found != device_by_name_.end())
+        return devices_[found->second];
+    for (const auto& device : devices_) {
+        const auto found = device_by_name_.find(plain_name(device->vendor) + plain);
+        if (!plain.empty() && found != device_by_name_.end()) return devices_[found->second];
+    }
+    return nullptr;
 }
 
 const LinkModel* DeviceCatalogue::find_link(std::string_view name) const {

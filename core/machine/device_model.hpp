@@ -116,7 +116,7 @@ public:
     std::span<const std::shared_ptr<const DeviceModel>> devices() const { return devices_; }
     std::span<const LinkModel> links() const { return links_; }
 
-    /// The device or link of that model or alias; null if there is none.
+    /// The device or link of that model or alias, of a device also without its vendor; null if there is none.
     std::shared_ptr<const DeviceModel> find_device(std::string_view name) const;
     const LinkModel* find_link(std::string_view name) const;
     /// A device of this kind, and of this vendor if there is one, to take the shares of an unknown one from;
