@@ -305,6 +305,8 @@ void TestCliLearn::trainWrongUsage_data() {
         "--count: only for a known family; networks that are given are all trained on");
     row("seed of a folder", QStringList{"--family", "/proc/self/task", "--family-seed", "2"} + pair, 2,
         "--family-seed: only for a known family");
+    row("nothing to imitate with", QStringList{"alexnet", "--teacher", "100"} + pair, 2,
+        "--teacher: placeto does not imitate; give --set imitation=0.5, or a policy");
     row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: needs --out");
     row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.safetensors"} + pair, 3,
         "there is no such folder");
@@ -422,6 +424,10 @@ void TestCliLearn::predictShipped() {
                               .toObject()["step_time_s"]
                               .toDouble());
     QVERIFY(step_s < 0.75 * predicted["one_device_s"].toDouble());
+    QVERIFY(predicted["lower_bound_s"].toDouble() > 0.7 * step_s &&
+            predicted["lower_bound_s"].toDouble() < step_s);
+    const Result text = run(QStringList{"predict"} + job);
+    QVERIFY2(text.out.contains(" % above optimal (bound "), text.out);
     QCOMPARE(object_of(QStringList{"simulate"} + job + QStringList{"--placement", placement})["step_time_s"]
                  .toDouble(),
              step_s);
@@ -433,6 +439,7 @@ void TestCliLearn::predictShipped() {
     };
     QVERIFY(complaint({"alexnet", "p.safetensors", "--machine", "4x-v100-nvlink"}, 2)
                 .contains("give the policy first: placewright-cli predict p.safetensors alexnet"));
+    QVERIFY(complaint({"alexnet", "4x-v100-nvlink"}, 2).contains("--machine is required"));
     QVERIFY(complaint({"--machine", "4x-v100-nvlink"}, 2).contains("GRAPH is required"));
     QVERIFY(complaint(job + QStringList{"--best"}, 2).contains("--best: needs a policy file"));
     QVERIFY(complaint(job + QStringList{"--objective", "max-load"}, 2)

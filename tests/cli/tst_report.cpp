@@ -4,6 +4,8 @@
 #include <QTest>
 #include <QXmlStreamReader>
 
+#include "core/algorithms.hpp"
+#include "core/job/compared_case.hpp"
 #include "core/job/report.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -35,6 +37,19 @@ class TestReport : public QObject {
     }
 
 private Q_SLOTS:
+    void contestantsOfOneAlgorithmAreToldApart() {
+        const AlgorithmInfo* automatic = find_algorithm("auto");
+        const AlgorithmInfo* tabu = find_algorithm("tabu");
+        const std::vector<Contestant> all{{automatic, {}},
+                                          {automatic, {{"policy", false}, {"cpus", true}}},
+                                          {automatic, {{"cpus", true}}},
+                                          {tabu, {{"allow_cpu", true}}}};
+        QCOMPARE(contestant_name(all, 0), "auto");
+        QCOMPARE(contestant_name(all, 1), "auto (cpus=true, policy=false)");
+        QCOMPARE(contestant_name(all, 2), "auto (cpus=true)");
+        QCOMPARE(contestant_name(all, 3), "tabu");
+    }
+
     void isWellFormedAndComplete() {
         const Job of = job("net");
         ReportContext context;

@@ -103,6 +103,8 @@ void TestMachineParts::not_parts() {
              qPrintable(machine));
     // Parts as in the names of shipped machines.
     QCOMPARE(find_machine("3x-v100").name(), std::string("3x v100"));
+    QCOMPARE(find_machine("2x A100 SXM 80GB").device(1).model,
+             find_machine("NVIDIA A100 SXM 80GB").device(1).model);
     QCOMPARE(find_machine("2xV100").devices().size(), std::size_t{3});
 }
 
