@@ -23,6 +23,7 @@
 #include "core/io/state/shipped_policy.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
+#include "core/search/relabelling.hpp"
 #include "core/search/search.hpp"
 
 namespace placewright {
