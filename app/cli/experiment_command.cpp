@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "app/cli/console.hpp"
 #include "app/cli/hardware_command.hpp"
@@ -104,24 +105,25 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
 
 /// Table of the options that differ from the defaults, each algorithm and option once; empty if there are
 /// none.
-std::string parameter_section(const std::vector<Contestant>& contestants) {
+std::string parameter_section(std::span<const std::vector<Contestant>> cases) {
     std::vector<Row> rows{{"algorithm", "parameter", "value"}};
-    for (std::size_t i = 0; i < contestants.size(); ++i) {
-        for (const auto& [name, value] : contestants[i].options) {
-            Row row{contestant_name(contestants, i), name, to_string(value)};
-            if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
+    for (const std::vector<Contestant>& contestants : cases) {
+        for (std::size_t i = 0; i < contestants.size(); ++i) {
+            for (const auto& [name, value] : contestants[i].options) {
+                Row row{contestant_name(contestants, i), name, to_string(value)};
+                if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
+            }
         }
     }
     return rows.size() > 1 ? "\n## Parameters\n\n" + markdown(rows) : std::string();
 }
 
 std::string parameter_section(const std::vector<ExperimentCase>& cases) {
-    std::vector<Contestant> all;
+    std::vector<std::vector<Contestant>> ran;
     for (const ExperimentCase& item : cases) {
-        if (!item.compared.runs.empty())
-            all.insert(all.end(), item.compared.contestants.begin(), item.compared.contestants.end());
+        if (!item.compared.runs.empty()) ran.push_back(item.compared.contestants);
     }
-    return parameter_section(all);
+    return parameter_section(ran);
 }
 
 std::string figures_text(const Finding& finding) {
@@ -417,8 +419,8 @@ std::string report(const LearningExperiment& experiment, const LearningInputs& i
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
     text += grouping_text(arguments) + ". " + std::string(experiment.conditions) +
-            part_text(experiment, inputs, arguments) + '\n' + parameter_section(inputs.policies) +
-            "\n## Results\n";
+            part_text(experiment, inputs, arguments) + '\n' +
+            parameter_section(std::span(&inputs.policies, 1)) + "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data))
         text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     return text + findings_text("family", experiment.source, findings);

@@ -340,8 +340,9 @@ void TestCliLearn::predict() {
     QCOMPARE(run(lesson({"--updates", "3", "--out", policy})).status, 0);
     const QStringList unseen{"predict", policy, "alexnet", "--machine", "4x-v100-nvlink"};
     const QJsonObject predicted = object_of(unseen + QStringList{"--out", placement});
-    QCOMPARE(predicted.keys(), sorted({"policy", "updates", "objective", "groups", "seed", "episodes",
-                                       "evaluations", "predict_s", "best", "one_device_s", "placement"}));
+    QCOMPARE(predicted.keys(),
+             sorted({"policy", "updates", "objective", "groups", "seed", "episodes", "evaluations",
+                     "predict_s", "best", "lower_bound_s", "one_device_s", "placement"}));
     QCOMPARE(predicted["updates"].toInt(), 3);
     QCOMPARE(predicted["episodes"].toInt(), 1);
     QCOMPARE(predicted["evaluations"].toInt(), 1);
