@@ -78,9 +78,10 @@ private:
     /// Calls `load` with the arguments of the network on each of its machines.
     void add(const std::string& network, const auto& load) {
         const std::vector<std::string> machines = machines_in(arguments_.job.machine);
-        const std::size_t each = arguments_.machines_each > 0
-                                     ? std::min<std::size_t>(arguments_.machines_each, machines.size())
-                                     : machines.size();
+        if (arguments_.machines_each > machines.size())
+            throw UsageError("--machines-each " + std::to_string(arguments_.machines_each) +
+                             ": --machine has " + std::to_string(machines.size()));
+        const std::size_t each = arguments_.machines_each > 0 ? arguments_.machines_each : machines.size();
         for (std::size_t i = 0; i < each; ++i) {
             const std::string& machine = machines[next_machine_++ % machines.size()];
             JobArguments one = arguments_.job;

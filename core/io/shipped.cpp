@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
+#include "core/machine/device_model.hpp"
 
 namespace placewright {
 namespace {
@@ -43,7 +44,9 @@ Path find_file(const std::string& text, const std::vector<ShippedFile>& files, c
         if (file.name == text) return file.file;
     }
     std::string names;
+    std::vector<std::string> all;
     for (const ShippedFile& file : files) {
+        all.push_back(file.name);
         names += (names.empty() ? "" : ", ") + file.name;
         if (std::filesystem::is_directory(file.file, error))
             continue;  // a language model: its name is that of the folder
@@ -55,7 +58,8 @@ Path find_file(const std::string& text, const std::vector<ShippedFile>& files, c
     }
     throw InputError(
         printable(text, 4096), "",
-        "there is no such file, and no shipped " + what + " has this name; " +
+        "there is no such file, and no shipped " + what + " has this name" +
+            similar_text(similar_names(text, all)) + "; " +
             (names.empty() ? "none was found in " + printable(models_folder().string(), 400)
                            : "there are " + names) +
             (what == "machine" ? "; parts by name make one, too: \"2x RTX 4090, PCIe 4.0 x8\"" : ""));

@@ -305,11 +305,13 @@ void TestMachineFile::transfersBySize() {
 void TestMachineFile::findingModels() {
     const Path path = fileWith("m.json", kMachine);
     QVERIFY(find_machine_file(path.string()) == path);
-    check_refusal(
-        refusal([] { find_machine_file("9x-h100"); }), "9x-h100",
-        "no shipped machine has this name; there are 1x-v100, 2x-rtx-3090, 2x-rtx-4090, 2x-v100-malvik");
+    check_refusal(refusal([] { find_machine_file("9x-h100"); }), "9x-h100",
+                  "no shipped machine has this name (similar: \"8x-h100-nvlink\"); there are 1x-v100, "
+                  "2x-rtx-3090, 2x-rtx-4090, 2x-v100-malvik");
     check_refusal(refusal([] { find_machine_file(""); }), "\"\"", "not an empty text");
     check_refusal(refusal([] { find_network_file("gpt-9"); }), "gpt-9", "no shipped network has this name");
+    check_refusal(refusal([] { find_network_file("inceptionv3"); }), "inceptionv3",
+                  "no shipped network has this name (similar: \"inception_v3\"); there are ");
     for (const ShippedFile& shipped : shipped_networks())
         QVERIFY(find_network_file(shipped.name) == shipped.file);
 }
