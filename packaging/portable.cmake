@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # cmake -DFOLDER=... -P portable.cmake: copies the libraries that the programs in FOLDER need into it, with Qt's and
 # Graphviz's plugins. What belongs to the system that it will run on stays out: the C library, drivers, the display.
-set(system "^lib(c|m|dl|rt|pthread|util|resolv|nsl|stdc\\+\\+|gcc_s)\\.so" "^ld-linux" "^lib(GL|EGL|GLX|OpenGL|GLdispatch|GLU|drm|gbm|vulkan|va|va-.*|vdpau|OpenCL)\\.so"
-  "^lib(X11|X11-xcb|xcb|Xau|Xdmcp|Xext|Xrender|wayland-.*|fontconfig|freetype|asound|cuda|nvidia-.*)\\.so")
+set(system "^lib(c|m|dl|rt|pthread|util|resolv|nsl|stdc\\+\\+|gcc_s)\\.so" "^ld-linux" "^lib(GL|EGL|GLX|OpenGL|GLdispatch|gbm|vulkan)\\.so"
+  "^lib(X11|X11-xcb|xcb|Xau|Xdmcp|wayland-.*|fontconfig|freetype|asound|cuda|nvidia-.*)\\.so")
 file(GLOB_RECURSE modules ${FOLDER}/lib/placewright/*.so ${FOLDER}/plugins/*.so ${FOLDER}/lib/graphviz/*.so*)
 file(GLOB programs ${FOLDER}/bin/placewright*)
 file(GET_RUNTIME_DEPENDENCIES

@@ -47,7 +47,7 @@ END
     chmod +x "$folder/$program"
 done
 cat >"$folder/README" <<END
-Placewright $version for Linux with glibc 2.36 and libstdc++ of GCC 12, or later. The window also needs X11 or Wayland,
+Placewright $version for Linux with glibc 2.36 and libstdc++ of GCC 12, or later. The window and what learns also need X11 or Wayland,
 OpenGL, fontconfig and freetype of the system, as on every desktop.
 
 ./placewright        the window
