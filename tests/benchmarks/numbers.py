@@ -58,8 +58,8 @@ class Numbers:
         self.text += f"\n## {title}\n\n{about}\n\n    {command}\n\n{body}"
 
     def benchmark(self, title, about, program, pattern, anchor, counter=None):
-        """Best of the repetitions of each benchmark: the largest `counter`, else the least time (of an event where the
-        benchmark counts events)."""
+        """Best of the repetitions of each benchmark: the largest `counter`, else the least time (of an event or a frame
+        where the benchmark counts these)."""
         command = [str(self.bin / program), f"--benchmark_filter={pattern}", "--benchmark_format=json",
                    f"--benchmark_repetitions={self.repetitions}", f"--benchmark_min_time={self.min_time}"]
         output = run(command, {"QT_QPA_PLATFORM": "offscreen"})
@@ -72,9 +72,12 @@ class Numbers:
             if counter is not None:
                 best[name] = max(best.get(name, 0), each[counter])
                 continue
-            value = each["s/event"] if "s/event" in each else each["real_time"] * unit[each["time_unit"]]
+            if "p50_ms" in each:
+                value = each["p50_ms"] * 1e-3  # the median frame
+            else:
+                value = each.get("s/event", each["real_time"] * unit[each["time_unit"]])
             best[name] = min(best.get(name, value), value)
-        rows = [[name, seconds(value) if counter is None else f"{value:.2f}", f"{value / best[anchor]:.2f}"]
+        rows = [[name, seconds(value) if counter is None else f"{value:.2f}", shown(value / best[anchor])]
                 for name, value in best.items()]
         self.section(title, f"{about} Anchor: `{anchor}`.", f"build/release/bin/{program} --benchmark_filter='{pattern}'",
                      table(["benchmark", counter or "time", "ratio"], rows))
@@ -138,7 +141,7 @@ def main():
     os.environ.setdefault("PLACEWRIGHT_MODELS", str(HERE.parents[1] / "models"))
     begin = time.monotonic()
     numbers = Numbers(arguments.build.resolve(), arguments.quick)
-    numbers.benchmark("Simulator", "Time of an event of one simulation in full, on one thread.", "bench_simulator",
+    numbers.benchmark("Simulator", "Time of an event of one simulation in full, and of a move (`moves_delta`), on one thread.", "bench_simulator",
                       "^(single_device|random_placement|pipelined|random_placement_traced)/(resnet50|inception_v3)/|"
                       "^scaling/(modular|random)/.*/(10000|200000)|^general/|^moves_delta/(inception_v3|nmt8)/|^million/",
                       "random_placement/resnet50/cut-through")
@@ -152,7 +155,7 @@ def main():
     numbers.benchmark("Window", "From a click to what is on the screen.", "bench_window",
                       "(alexnet|inception_v3)", "open_to_drawn/alexnet")
     if not numbers.quick:
-        numbers.benchmark("Frames", "A frame while the view moves.", "bench_frames",
+        numbers.benchmark("Frames", "The median frame while the view moves.", "bench_frames",
                           "^(graph_frames|timeline_frames)/", "graph_frames/pan/inception_v3")
     numbers.bounds()
     numbers.measured(arguments.data)
@@ -160,7 +163,7 @@ def main():
     arguments.out.write_text(
         "# Numbers\n\nWritten by [numbers.py](numbers.py) "
         f"in {minutes:.0f} minutes on {time.strftime('%Y-%m-%d')}: {processor()}, {os.cpu_count()} cores, "
-        f"best of {numbers.repetitions}. Ratios carry over to other machines better than times. What the benchmarks\n"
+        f"best of {numbers.repetitions}. Ratios carry over to other machines better than\ntimes. What the benchmarks "
         "measure, and what was tried to make them faster: [README.md](README.md).\n" + numbers.text)
 
 
