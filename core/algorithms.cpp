@@ -27,6 +27,13 @@ OptimizerFactory guided(OptimizerFactory make) {
     };
 }
 
+/// Returns a factory that throws MissingPart.
+OptimizerFactory refusal(const std::string& why) {
+    return [why](const SearchContext&, const OptionValues&) -> std::unique_ptr<Optimizer> {
+        throw MissingPart(why);
+    };
+}
+
 /// All algorithms; those that this build is without come last.
 const std::vector<AlgorithmInfo>& all_algorithms() {
     static const std::vector<AlgorithmInfo> list = [] {
@@ -63,7 +70,8 @@ const std::vector<AlgorithmInfo>& all_algorithms() {
         };
         for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
         for (AlgorithmInfo& info : std::span(all).first(2)) info.make = guided(std::move(info.make));
-        for (AlgorithmInfo& info : all) info.make = obeying_rules(std::move(info.make));
+        for (AlgorithmInfo& info : all)
+            info.make = info.missing.empty() ? obeying_rules(std::move(info.make)) : refusal(info.missing);
         all = with_texts(std::move(all));
         std::ranges::stable_partition(all, [](const AlgorithmInfo& info) { return info.missing.empty(); });
         return all;

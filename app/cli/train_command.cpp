@@ -80,7 +80,8 @@ private:
         const std::vector<std::string> machines = machines_in(arguments_.job.machine);
         if (arguments_.machines_each > machines.size())
             throw UsageError("--machines-each " + std::to_string(arguments_.machines_each) +
-                             ": --machine has " + std::to_string(machines.size()));
+                             ": expected at most " + std::to_string(machines.size()) +
+                             ", the number of machines of --machine");
         const std::size_t each = arguments_.machines_each > 0 ? arguments_.machines_each : machines.size();
         for (std::size_t i = 0; i < each; ++i) {
             const std::string& machine = machines[next_machine_++ % machines.size()];

@@ -148,12 +148,8 @@ std::vector<AlgorithmInfo> learned_algorithms() {
                  return std::make_unique<PolicySearch>(context, info, values);
              },
              info.presets});
-        if (!info.needs_libtorch || has_torch_libraries()) continue;
-        all.back().missing = info.id + ": " + missing_part_text("LibTorch", "PLACEWRIGHT_WITH_LIBTORCH");
-        all.back().make = [why = all.back().missing](const SearchContext&,
-                                                     const OptionValues&) -> std::unique_ptr<Optimizer> {
-            throw MissingPart(why);
-        };
+        if (info.needs_libtorch && !has_torch_libraries())
+            all.back().missing = info.id + ": " + missing_part_text("LibTorch", "PLACEWRIGHT_WITH_LIBTORCH");
     }
     return all;
 }

@@ -308,7 +308,7 @@ void TestCliLearn::trainWrongUsage_data() {
     row("nothing to imitate with", QStringList{"alexnet", "--teacher", "100"} + pair, 2,
         "--teacher: placeto does not imitate; give --set imitation=0.5, or a policy");
     row("more machines than there are", QStringList{"alexnet", "--machines-each", "9"} + pair, 2,
-        "--machines-each 9: --machine has ");
+        "--machines-each 9: expected at most ");
     row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: needs --out");
     row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.safetensors"} + pair, 3,
         "there is no such folder");

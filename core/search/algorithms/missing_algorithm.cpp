@@ -10,10 +10,6 @@ AlgorithmInfo missing_algorithm(std::string id, std::string title, std::string_v
     info.missing = id + ": " + missing_part_text(library, option);
     info.id = std::move(id);
     info.title = std::move(title);
-    info.make = [why = info.missing](const SearchContext&,
-                                     const OptionValues&) -> std::unique_ptr<Optimizer> {
-        throw MissingPart(why);
-    };
     return info;
 }
 
