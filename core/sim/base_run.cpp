@@ -36,20 +36,23 @@ struct Saver {
     std::uint32_t event = 0;
 
     bool after(OpId /*op*/, std::uint32_t /*transfer*/, double now_s) {
-        if (!snapshots.empty() && snapshots.front().event == event) {
-            Snapshot& snapshot = snapshots.front();
-            close_part(snapshot.peak_of_part);
-            snapshot.peak_before = peak;
-            snapshot.run_state.make_room(tables, run_state.fresh_transfer);
-            copy(tables, run_state, snapshot.run_state);
-            snapshot.run_state.now_s = now_s;
-            note_references(snapshot.references);
-            snapshot.events.assign(run_state.heap.events().begin(), run_state.heap.events().end());
-            std::ranges::sort(snapshot.events, [](const Event& a, const Event& b) { return a.before(b); });
-            snapshots = snapshots.subspan(1);
-        }
+        if (!snapshots.empty() && snapshots.front().event == event) save(now_s);
         ++event;
         return false;
+    }
+
+    /// Saves the state in the first of the snapshots that are left.
+    void save(double now_s) {
+        Snapshot& snapshot = snapshots.front();
+        close_part(snapshot.peak_of_part);
+        snapshot.peak_before = peak;
+        snapshot.run_state.make_room(tables, run_state.fresh_transfer);
+        copy(tables, run_state, snapshot.run_state);
+        snapshot.run_state.now_s = now_s;
+        note_references(snapshot.references);
+        snapshot.events.assign(run_state.heap.events().begin(), run_state.heap.events().end());
+        std::ranges::sort(snapshot.events, [](const Event& a, const Event& b) { return a.before(b); });
+        snapshots = snapshots.subspan(1);
     }
 
     void note_references(std::vector<std::pair<std::uint32_t, std::uint32_t>>& kept) const {
@@ -79,24 +82,54 @@ struct Saver {
     }
 };
 
-/// One of the two, so that the loop is compiled once for both.
+/// Records the events and saves the state after ops that have a landmark.
+struct RestRecorder {
+    Recorder recorder;
+    Saver saver;
+    std::span<std::uint32_t> landmark;  ///< [op]
+    std::uint32_t next;                 ///< index of the next snapshot
+
+    bool after(OpId op, std::uint32_t transfer, double now_s) {
+        recorder.after(op, transfer, now_s);
+        if (op == kInvalidOp || landmark[op] == kNone) return false;
+        const bool is_last = saver.run_state.heap.empty();
+        landmark[op] = is_last ? kNone : next++;
+        if (is_last) return false;
+        saver.snapshots.front().event = static_cast<std::uint32_t>(recorder.record.pending_after.size() - 1);
+        saver.save(now_s);
+        return false;
+    }
+};
+
+/// One of the three, so that the loop is compiled once for all.
 struct BaseHook {
     static constexpr bool kActive = true;
 
     Recorder* recorder = nullptr;
     Saver* saver = nullptr;
+    RestRecorder* rest = nullptr;
 
     bool after(OpId op, std::uint32_t transfer, double now_s) {
-        return recorder != nullptr ? recorder->after(op, transfer, now_s) : saver->after(op, transfer, now_s);
+        if (recorder != nullptr) return recorder->after(op, transfer, now_s);
+        return saver != nullptr ? saver->after(op, transfer, now_s) : rest->after(op, transfer, now_s);
     }
 };
 
 void run(const Tables& tables, const PlacedTables& placed, RunState& state, BaseHook hook) {
     with_rules(tables, [&]<class Memory, Features kFeatures>(Rules<Memory, kFeatures>) {
         Loop<false, Memory, kFeatures, BaseHook> loop(tables, placed, state, nullptr, &hook);
-        loop.start();
+        if (hook.rest == nullptr) loop.start();
         loop();
     });
+}
+
+/// Closes the last part and gives the devices their peaks of the whole run. Returns those of the last part.
+std::vector<double> end_parts(Saver& saver) {
+    std::vector<double> last_part(saver.peak.size());
+    saver.close_part(last_part);
+    for (std::size_t device = 0; device < last_part.size(); ++device)
+        saver.run_state.devices[device].peak_bytes = saver.peak[device];
+    return last_part;
 }
 
 }  // namespace
@@ -162,11 +195,18 @@ std::vector<double> save_snapshots(const Tables& tables, const PlacedTables& pla
                                    std::span<Snapshot> snapshots) {
     Saver saver{tables, state, snapshots, placed.resident_bytes};
     run(tables, placed, state, {.saver = &saver});
-    std::vector<double> last_part(saver.peak.size());
-    saver.close_part(last_part);
-    for (std::size_t device = 0; device < last_part.size(); ++device)
-        state.devices[device].peak_bytes = saver.peak[device];
-    return last_part;
+    return end_parts(saver);
+}
+
+RestOfRun record_rest(const Tables& tables, const PlacedTables& placed, RunState& state, RunRecord& record,
+                      std::span<Snapshot> snapshots, std::size_t first, std::span<std::uint32_t> landmark,
+                      std::vector<double> peak) {
+    RestRecorder rest{{state, record},
+                      {tables, state, snapshots, std::move(peak)},
+                      landmark,
+                      static_cast<std::uint32_t>(first)};
+    run(tables, placed, state, {.rest = &rest});
+    return {rest.next - first, end_parts(rest.saver)};
 }
 
 }  // namespace placewright::event_loop

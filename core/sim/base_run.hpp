@@ -48,4 +48,18 @@ void record_run(const Tables& tables, const PlacedTables& placed, RunState& stat
 std::vector<double> save_snapshots(const Tables& tables, const PlacedTables& placed, RunState& state,
                                    std::span<Snapshot> snapshots);
 
+/// What record_rest() has found.
+struct RestOfRun {
+    std::size_t snapshots = 0;      ///< number of those saved
+    std::vector<double> last_part;  ///< [device]: peak memory since the last snapshot, in bytes
+};
+
+/// Runs a placement from `state` to the end, records its events behind those of `record`, and saves the state
+/// after the ops that have a landmark: each then is the index of its snapshot, counted from `first`, or kNone
+/// if nothing is pending after the op. `state` holds the peaks since the last snapshot, `peak` those from the
+/// beginning until then.
+RestOfRun record_rest(const Tables& tables, const PlacedTables& placed, RunState& state, RunRecord& record,
+                      std::span<Snapshot> snapshots, std::size_t first, std::span<std::uint32_t> landmark,
+                      std::vector<double> peak);
+
 }  // namespace placewright::event_loop

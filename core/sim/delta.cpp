@@ -21,6 +21,8 @@ using namespace event_loop;
 constexpr std::size_t kLeastEvents = 24;
 constexpr std::size_t kSnapshotBytes = std::size_t{32} << 20;  ///< of all snapshots together
 constexpr std::size_t kMostMoves = 16;                         ///< groups that may differ from the base
+/// Updates of a run after which its snapshots may no longer be spread well.
+constexpr std::size_t kMostUpdates = 64;
 
 }  // namespace
 
@@ -30,6 +32,7 @@ struct KnownRun::State {
     Outcome outcome;
     std::vector<Snapshot> snapshots;  ///< used ones first
     std::size_t used_snapshots = 0;
+    std::size_t updates = 0;                 ///< of the run since it was recorded as a whole
     std::vector<DeviceState> final_devices;  ///< of the base run
     std::vector<LinkState> final_links;
     std::vector<double> final_part;  ///< [device]: peak since the last snapshot
@@ -114,13 +117,18 @@ struct DeltaSimulator::State {
     // --- The known run
 
     void record(std::span<const DeviceId> placement, KnownRun::State& into, std::size_t most_snapshots) {
+        if (!update(placement, into)) record_whole(placement, into, most_snapshots);
+        known = nullptr;
+    }
+
+    void record_whole(std::span<const DeviceId> placement, KnownRun::State& into,
+                      std::size_t most_snapshots) {
         into.base.assign(placement.begin(), placement.end());
         into.landmark.assign(tables.problem.ops, kNone);
         into.used_snapshots = 0;
+        into.updates = 0;
         into.outcome = empty_outcome(tables.problem);
-        static std::atomic<std::uint64_t> latest_version = 0;
-        into.version = ++latest_version;
-        known = nullptr;
+        into.version = next_version();
         use_tables_of(into);
         run_state.reset(tables, *placed);
         if (whole_only) {
@@ -135,12 +143,67 @@ struct DeltaSimulator::State {
         collect(tables, *placed, run_state, into.outcome);
     }
 
+    static std::uint64_t next_version() {
+        static std::atomic<std::uint64_t> latest = 0;
+        return ++latest;
+    }
+
+    /// Records a placement that differs in few groups from that of the run in `into`: both runs are the same
+    /// up to the first difference, and so are the snapshots there. Later ones are taken anew after the same
+    /// ops. Returns false, without any change, if the placement must be recorded as a whole.
+    bool update(std::span<const DeviceId> placement, KnownRun::State& into) {
+        if (whole_only || into.version == 0 || into.base.size() != placement.size() ||
+            into.updates == kMostUpdates)
+            return false;
+        known = &into;
+        if (!find_moved(placement) || moves_source()) return false;
+        if (moved.empty()) return true;
+        const std::size_t kept = snapshots_before(first_difference());
+        if (kept == 0) return false;
+
+        Placed& own = use_tables_of(into);
+        move_to(placement);
+        resume(kept - 1);
+        const Snapshot& last = into.snapshots[kept - 1];
+        into.record.pending_after.resize(last.event + 1);
+        const auto rest = std::ranges::upper_bound(into.record.leg_events, last.event, {},
+                                                   &std::pair<TensorId, std::uint32_t>::second);
+        into.record.leg_events.erase(rest, into.record.leg_events.end());
+        for (Snapshot& snapshot : std::span(into.snapshots).first(kept)) put_moved(snapshot);
+        for (DeviceState& device : run_state.devices) device.peak_bytes = device.memory_bytes;
+
+        RestOfRun found =
+            record_rest(tables, *placed, run_state, into.record, std::span(into.snapshots).subspan(kept),
+                        kept, into.landmark, last.peak_before);
+        into.used_snapshots = kept + found.snapshots;
+        into.final_part = std::move(found.last_part);
+        keep_end(into);
+        index_events(into);
+        collect(tables, *placed, run_state, into.outcome);
+        into.base.assign(placement.begin(), placement.end());
+        ++into.updates;
+        own.version = into.version = next_version();
+        return true;
+    }
+
+    /// Changes a snapshot of the known run for the moved ops, none of which it depends on.
+    void put_moved(Snapshot& snapshot) const {
+        for (const OpId op : moved_ops) snapshot.run_state.waiting[op].device = placed->fresh[op].device;
+        for (std::size_t device = 0; device < tables.problem.devices; ++device) {
+            const double more_bytes = placed->resident_bytes[device] - known->outcome.resident_bytes[device];
+            snapshot.run_state.devices[device].memory_bytes += more_bytes;
+            snapshot.run_state.devices[device].peak_bytes += more_bytes;
+            snapshot.peak_before[device] += more_bytes;
+            snapshot.peak_of_part[device] += more_bytes;
+        }
+    }
+
     void use(const KnownRun::State& run) {
         known = &run;
         use_tables_of(run);
     }
 
-    void use_tables_of(const KnownRun::State& run) {
+    Placed& use_tables_of(const KnownRun::State& run) {
         constexpr std::size_t kMostTables = 4;
         auto own = std::ranges::find(placed_tables, &run, &Placed::run);
         if (own == placed_tables.end() && placed_tables.size() < kMostTables) {
@@ -155,6 +218,7 @@ struct DeltaSimulator::State {
         own->used = ++uses;
         placed = &own->tables;
         if (std::exchange(own->version, run.version) != run.version) placed->set(tables, run.base);
+        return *own;
     }
 
     const Outcome& rebase(std::span<const DeviceId> placement) {
@@ -214,6 +278,11 @@ struct DeltaSimulator::State {
         run_state.reset(tables, *placed);
         into.final_part =
             save_snapshots(tables, *placed, run_state, std::span(into.snapshots).first(into.used_snapshots));
+        keep_end(into);
+    }
+
+    /// Keeps the state at the end of a recorded run.
+    void keep_end(KnownRun::State& into) const {
         into.final_devices = run_state.devices;
         into.final_links = run_state.links;
         into.final_s = run_state.now_s;
@@ -223,19 +292,12 @@ struct DeltaSimulator::State {
     // --- Other placements
 
     const Outcome& run(std::span<const DeviceId> placement) {
-        moved.clear();
-        if (known == nullptr || whole_only) return run_whole(placement);
-        for (GroupId group = 0; group < placement.size() && moved.size() <= kMostMoves; ++group) {
-            if (placement[group] != known->base[group]) moved.push_back(group);
-        }
-        if (moved.size() > kMostMoves || !is_exact(known->outcome)) return run_whole(placement);
+        if (known == nullptr || whole_only || !find_moved(placement) || moves_source())
+            return run_whole(placement);
         if (moved.empty()) {
             full += known->events;
             return outcome = known->outcome;
         }
-
-        collect_moved_ops();
-        if (moves_source()) return run_whole(placement);
         full += known->events;
         move_to(placement);
         const std::size_t before = snapshots_before(first_difference());
@@ -268,6 +330,18 @@ struct DeltaSimulator::State {
         full += run_state.sequence;
         collect(tables, whole, run_state, outcome);
         return outcome;
+    }
+
+    /// Finds the groups in which a placement differs from the known run, and their ops. Returns false if
+    /// there are too many, or the known run is not exact.
+    bool find_moved(std::span<const DeviceId> placement) {
+        moved.clear();
+        for (GroupId group = 0; group < placement.size() && moved.size() <= kMostMoves; ++group) {
+            if (placement[group] != known->base[group]) moved.push_back(group);
+        }
+        if (moved.size() > kMostMoves || !is_exact(known->outcome)) return false;
+        collect_moved_ops();
+        return true;
     }
 
     bool moves_source() const {

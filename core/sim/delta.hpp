@@ -57,7 +57,9 @@ public:
     static constexpr std::size_t kMostSnapshots = 64;
     /// Runs a placement and stores what use() needs, with at most so many snapshots: with more, later runs
     /// are shorter, and this takes longer, about as long as two simulations and one for every 20 snapshots.
-    /// `into` may hold another run, whose memory it takes over; no simulator may use that one any more.
+    /// `into` may hold another run of the same problem and options; no simulator may use that one any more.
+    /// If the two differ in few groups, only what comes after the first difference is simulated, once, with
+    /// as many snapshots as before.
     void record(std::span<const DeviceId> placement, KnownRun& into, std::size_t snapshots = kMostSnapshots);
     /// Makes a run of the same problem and options the known one. It must outlive its use.
     void use(const KnownRun& run);

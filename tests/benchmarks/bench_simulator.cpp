@@ -220,10 +220,23 @@ void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem
         static_cast<double>(effort.simulated) / static_cast<double>(effort.full);
 }
 
+/// Going from a placement to the one with the devices of each group exchanged for the next ones, or, if
+/// `near`, with one group moved at random.
 void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>& problem,
-                  const Placement& base) {
+                  const Placement& base, bool near) {
     DeltaSimulator delta(problem);
-    for (auto _ : state) benchmark::DoNotOptimize(delta.rebase(base).step_time_s);
+    Random random(1);
+    Placement next = base;
+    const auto move = [&](GroupId group) {
+        const auto allowed = problem->allowed_devices(group);
+        const auto own = std::ranges::find(allowed, next[group]);
+        next[group] = own + 1 == allowed.end() ? allowed.front() : *(own + 1);
+    };
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(delta.rebase(next).step_time_s);
+        for (GroupId group = 0; group < problem->groups && !near; ++group) move(group);
+        if (near) move(static_cast<GroupId>(random.index(problem->groups)));
+    }
 }
 
 /// The training step of a network of about a million ops on one GPU, or its ops on GPUs at random.
@@ -296,7 +309,8 @@ int main(int argc, char** argv) {
                                              false);
                 benchmark::RegisterBenchmark(("moves_delta" + of).c_str(), simulate_moves, problem, base,
                                              true);
-                benchmark::RegisterBenchmark(("rebase" + of).c_str(), rebase_delta, problem, base);
+                benchmark::RegisterBenchmark(("rebase" + of).c_str(), rebase_delta, problem, base, false);
+                benchmark::RegisterBenchmark(("rebase_near" + of).c_str(), rebase_delta, problem, base, true);
             }
         }
     }

@@ -141,6 +141,8 @@ private Q_SLOTS:
     void long_queues();
     void meets_again_while_many_wait();
     void saves_events();
+    void updates_runs_data();
+    void updates_runs();
     void slow_channels();
     void without_base();
 };
@@ -213,6 +215,44 @@ void TestDelta::shares_known_runs() {
             }
             QVERIFY(delta.run(moved) == simulator.run(moved));
         }
+    }
+}
+
+void TestDelta::updates_runs_data() {
+    agrees_with_simulator_data();
+}
+
+/// A run that is recorded again and again, after a few moves each time, serves as well as a new one.
+void TestDelta::updates_runs() {
+    QFETCH(std::size_t, setting);
+    QFETCH(quint64, seed);
+    const Setting& of = kSettings[setting];
+    const auto problem = random_problem(of, seed);
+    const SimulationOptions options{
+        .batches = of.batches, .in_flight = 2, .order = of.order, .runtime = of.runtime};
+    Simulator simulator(problem, options);
+    std::array<DeltaSimulator, 2> simulators{DeltaSimulator(problem, options),
+                                             DeltaSimulator(problem, options)};
+    Random random(seed);
+    const auto move = [&](Placement& placement) {
+        const auto group = static_cast<GroupId>(random.index(problem->groups));
+        placement[group] = random.pick(problem->allowed_devices(group));
+    };
+    Placement placement = random_placement(*problem, random);
+    KnownRun run;
+    for (int step = 0; step < 20; ++step) {
+        simulators[random.index(2)].record(placement, run);
+        QVERIFY(run.outcome() == simulator.run(placement));
+        QVERIFY(std::ranges::equal(run.placement(), placement));
+        for (DeltaSimulator& delta : simulators) {
+            delta.use(run);
+            for (int i = 0; i < 4; ++i) {
+                Placement moved = placement;
+                for (int m = 0; m <= i; ++m) move(moved);
+                QVERIFY(delta.run(moved) == simulator.run(moved));
+            }
+        }
+        for (std::size_t moves = random.index(4) + 1; moves > 0; --moves) move(placement);
     }
 }
 
