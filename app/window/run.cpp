@@ -33,7 +33,7 @@ constexpr double kHeadroomSeconds = 3, kHeadroomShare = 0.05;
 /// again.
 constexpr std::size_t kMostRecorded = 1'000'000;
 
-/// Counts the scores of all placements in `sketch`.
+/// Counts the scores of all placements of a search in `sketch`.
 class SketchedEvaluator : public Evaluator {
 public:
     SketchedEvaluator(std::unique_ptr<Evaluator> evaluator, QuantileSketch& sketch)
@@ -42,20 +42,27 @@ public:
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases bases) override {
         if (!m_evaluator->evaluate(placements, scores, std::move(stop), bases)) return false;
-        for (const Score& score : scores.first(placements.size())) {
-            if (score.fits) {
-                m_sketch.add(score.value_s);
-            } else {
-                m_sketch.add_unknown();
-            }
-        }
+        for (const Score& score : scores.first(placements.size())) add(score);
         return true;
     }
+    bool evaluate_stream(PlacementStream& stream, std::stop_token stop) override {
+        CountingStream counted(stream, [this](const Scored& scored) { add(scored.score); });
+        return m_evaluator->evaluate_stream(counted, std::move(stop));
+    }
+    bool streams_in_batches() const override { return m_evaluator->streams_in_batches(); }
     std::uint64_t runs() const override { return m_evaluator->runs(); }
     DeltaUse delta_use() const override { return m_evaluator->delta_use(); }
     Workers* workers() override { return m_evaluator->workers(); }
 
 private:
+    void add(const Score& score) {
+        if (score.fits) {
+            m_sketch.add(score.value_s);
+        } else {
+            m_sketch.add_unknown();
+        }
+    }
+
     std::unique_ptr<Evaluator> m_evaluator;
     QuantileSketch& m_sketch;
 };

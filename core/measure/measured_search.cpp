@@ -126,15 +126,21 @@ BestPlacements::BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t
 bool BestPlacements::evaluate(std::span<const Placement> placements, std::span<Score> scores,
                               std::stop_token stop, Bases bases) {
     if (!evaluator_->evaluate(placements, scores, std::move(stop), bases)) return false;
-    for (std::size_t k = 0; k < placements.size(); ++k) {
-        const double score_s = scores[k].penalised_s;
-        if (best_.size() >= most_ && score_s >= best_.back().score.penalised_s) continue;
-        const auto equal = std::ranges::equal_range(best_, score_s, {}, penalised_s);
-        if (std::ranges::find(equal, placements[k], &ScoredPlacement::placement) != equal.end()) continue;
-        best_.insert(equal.end(), {scores[k], placements[k]});
-        if (best_.size() > most_) best_.pop_back();
-    }
+    for (std::size_t k = 0; k < placements.size(); ++k) add(placements[k], scores[k]);
     return true;
+}
+
+bool BestPlacements::evaluate_stream(PlacementStream& stream, std::stop_token stop) {
+    CountingStream counted(stream, [this](const Scored& scored) { add(*scored.placement, scored.score); });
+    return evaluator_->evaluate_stream(counted, std::move(stop));
+}
+
+void BestPlacements::add(const Placement& placement, const Score& score) {
+    if (best_.size() >= most_ && score.penalised_s >= best_.back().score.penalised_s) return;
+    const auto equal = std::ranges::equal_range(best_, score.penalised_s, {}, penalised_s);
+    if (std::ranges::find(equal, placement, &ScoredPlacement::placement) != equal.end()) return;
+    best_.insert(equal.end(), {score, placement});
+    if (best_.size() > most_) best_.pop_back();
 }
 
 std::vector<Placement> BestPlacements::placements() const {

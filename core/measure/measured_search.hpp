@@ -60,6 +60,8 @@ public:
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases bases = {}) override;
+    bool evaluate_stream(PlacementStream& stream, std::stop_token stop) override;
+    bool streams_in_batches() const override { return evaluator_->streams_in_batches(); }
     std::uint64_t runs() const override { return evaluator_->runs(); }
     DeltaUse delta_use() const override { return evaluator_->delta_use(); }
     Workers* workers() override { return evaluator_->workers(); }
@@ -69,6 +71,8 @@ public:
     std::vector<Placement> placements() const;
 
 private:
+    void add(const Placement& placement, const Score& score);
+
     std::unique_ptr<Evaluator> evaluator_;
     std::size_t most_;
     std::vector<ScoredPlacement> best_;  ///< ascending in score.penalised_s

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,79 +19,133 @@
 namespace placewright {
 namespace {
 
+/// Calls a function at the end of its scope.
+template <class Function>
+class Finally {
+public:
+    explicit Finally(Function function) : function_(std::move(function)) {}
+    ~Finally() { function_(); }
+    Finally(const Finally&) = delete;
+    Finally& operator=(const Finally&) = delete;
+
+private:
+    Function function_;
+};
+
 /// Runs of placements from which others differ in few groups, for delta simulation. A run also serves bases
-/// that have drifted away from it by few groups, as those of walks do with each step.
+/// that have drifted away from it by few groups, as those of walks do with each step. Several threads may use
+/// it at the same time.
 class KnownRuns {
 public:
     static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-    /// Begins a batch.
+    /// Begins a batch, in which slots are not given away once they are used.
     void begin() { ++batch_; }
 
-    /// Counts a use of a base in this batch. Returns the slot of a run near it; kNone if there is none yet,
-    /// or if the batch has too many bases.
-    std::size_t use(const Placement* base) {
+    /// Returns the slot of a base; kNone if the batch has too many, or all are being recorded.
+    std::size_t slot(const Placement* base) {
         if (base == nullptr) return kNone;
-        if (latest_ == kNone || slots_[latest_].base != *base) latest_ = slot_of(*base);
-        if (latest_ == kNone) return kNone;
-        Slot& slot = slots_[latest_];
-        slot.used_in = batch_;
-        ++slot.uses;
-        const bool is_recorded = slot.state == State::ready && slot.drift == 0;
-        if (slot.uses > kUsesToRecord && !is_recorded) slot.state = State::wanted;
-        return slot.state == State::none ? kNone : latest_;
+        const std::scoped_lock lock(mutex_);
+        return find(base);
+    }
+    /// The same for a batch of this base alone.
+    std::size_t slot_alone(const Placement* base) {
+        if (base == nullptr) return kNone;
+        const std::scoped_lock lock(mutex_);
+        ++batch_;
+        return find(base);
     }
 
-    /// Returns the run of the slot, or null while another thread records it. Whoever comes first records it
-    /// and counts it in `use`.
-    const KnownRun* run(std::size_t which, DeltaSimulator& simulator, DeltaUse& use) {
+    /// Calls work(run) with a run near the base of the slot, unless there is none yet or another thread
+    /// records it. Records the run of a base that has proven to be of use before, and counts that in `use`.
+    /// Another thread may give the slot to another base meanwhile: that costs time, but changes no outcome.
+    template <class Work>
+    void with_run(std::size_t which, DeltaSimulator& simulator, DeltaUse& use, const Work& work) {
         Slot& slot = slots_[which];
-        State state = State::wanted;
-        if (slot.state.compare_exchange_strong(state, State::recording)) {
-            simulator.record(slot.base, slot.run, kSnapshots);
-            slot.drift = 0;
-            slot.state = state = State::ready;
-            ++use.recorded;
-        }
-        return state == State::ready ? &slot.run : nullptr;
+        const Part part = take_part(slot);
+        if (part == Part::none) return;
+        if (part == Part::recorder) record(slot, simulator, use);
+        const Finally leave([&] { --slot.users; });
+        work(slot.run);
     }
 
 private:
-    /// Uses of a base after which its run is recorded, which costs about three simulations.
-    static constexpr std::size_t kUsesToRecord = 8;
+    /// Uses of a base after which its run is recorded, which takes about three simulations, or one if a run
+    /// near it is known.
+    static constexpr std::size_t kUsesToRecord = 8, kUsesToUpdate = 3;
     /// Groups by which a base may differ from the run.
     static constexpr std::size_t kMostDrift = 6;
     static constexpr std::size_t kSlots = 4;
     static constexpr std::size_t kSnapshots = 24;
 
-    enum class State : std::uint8_t { none, wanted, recording, ready };
+    enum class State : std::uint8_t { none, recording, ready };
     struct Slot {
-        Placement base;
+        Placement base;  ///< constant while its run is being recorded
         KnownRun run;
-        std::atomic<State> state = State::none;
-        std::size_t drift = 0;      ///< groups in which the base differs from the run
-        std::size_t uses = 0;       ///< of this base
-        std::uint64_t used_in = 0;  ///< batch
+        State state = State::none;
+        std::size_t drift = 0;               ///< groups in which the base differs from the run
+        std::size_t uses = 0;                ///< of this base
+        std::uint64_t used_in = 0;           ///< batch
+        std::atomic<std::size_t> users = 0;  ///< threads that use the run
     };
+
+    enum class Part { none, user, recorder };
+    Part take_part(Slot& slot) {
+        const std::scoped_lock lock(mutex_);
+        const std::size_t uses = slot.uses++;
+        const bool is_ready = slot.state == State::ready;
+        if (slot.state == State::recording) return Part::none;
+        if (is_ready ? slot.drift > 0 && uses >= kUsesToUpdate : uses >= kUsesToRecord) {
+            slot.state = State::recording;
+            return Part::recorder;
+        }
+        if (!is_ready) return Part::none;
+        ++slot.users;
+        return Part::user;
+    }
+
+    /// Records the run of the slot's base, of which this thread then is a user.
+    void record(Slot& slot, DeltaSimulator& simulator, DeltaUse& use) {
+        State state = State::none;  // after an exception
+        const Finally leave([&] {
+            const std::scoped_lock lock(mutex_);
+            slot.state = state;
+        });
+        while (slot.users > 0) std::this_thread::yield();
+        simulator.record(slot.base, slot.run, kSnapshots);
+        slot.drift = 0;
+        ++use.recorded;
+        ++slot.users;
+        state = State::ready;
+    }
+
+    std::size_t find(const Placement* base) {
+        if (latest_ == kNone || slots_[latest_].base != *base) latest_ = slot_of(*base);
+        if (latest_ != kNone) slots_[latest_].used_in = batch_;
+        return latest_;
+    }
 
     std::size_t slot_of(const Placement& base) {
         const auto same = std::ranges::find(slots_, base, &Slot::base);
         if (same != slots_.end()) return static_cast<std::size_t>(same - slots_.begin());
-        std::size_t best = kNone, oldest = 0, least = kMostDrift + 1;
+        std::size_t best = kNone, oldest = kNone, least = kMostDrift + 1;
         for (std::size_t i = 0; i < kSlots; ++i) {
-            if (slots_[i].used_in < slots_[oldest].used_in) oldest = i;
-            if (slots_[i].used_in == batch_ || slots_[i].state != State::ready) continue;
-            const std::size_t drift = differences(slots_[i].run.placement(), base, least);
+            const Slot& slot = slots_[i];
+            if (slot.used_in == batch_ || slot.state == State::recording) continue;
+            if (oldest == kNone || slot.used_in < slots_[oldest].used_in) oldest = i;
+            if (slot.state != State::ready) continue;
+            const std::size_t drift = differences(slot.run.placement(), base, least);
             if (drift < least) best = i;
             least = std::min(least, drift);
         }
-        if (best == kNone && slots_[oldest].used_in == batch_) return kNone;
-        Slot& slot = slots_[best == kNone ? oldest : best];
+        const std::size_t found = best == kNone ? oldest : best;
+        if (found == kNone) return kNone;
+        Slot& slot = slots_[found];
         slot.base = base;
         slot.uses = 0;
         slot.drift = least;
         if (best == kNone) slot.state = State::none;
-        return best == kNone ? oldest : best;
+        return found;
     }
 
     /// Returns the number of groups in which the placements differ, at most `most`.
@@ -99,6 +156,7 @@ private:
         return count;
     }
 
+    std::mutex mutex_;
     std::array<Slot, kSlots> slots_;
     std::size_t latest_ = kNone;
     std::uint64_t batch_ = 0;
@@ -135,6 +193,44 @@ public:
         return true;
     }
 
+    bool evaluate_stream(PlacementStream& stream, std::stop_token stop) override {
+        std::size_t scoring = 0;  // items that threads score now; guarded by the lock
+        bool has_failed = false;  // likewise: a thread has thrown
+        // Counts the scores. A thread for which there is no item waits until it grows.
+        std::atomic<std::uint64_t> scored = 0;
+        workers_.for_each(workers_.threads(), [&](unsigned thread, std::size_t) {
+            StreamLock lock(*this);
+            while (!stop.stop_requested() && !has_failed) {
+                StreamItem* const item = stream.next();
+                if (item == nullptr && scoring == 0) return;
+                if (item == nullptr) {
+                    const std::uint64_t seen = scored;
+                    lock.unlock();
+                    // Yields: a score takes some microseconds, and to sleep and wake up as long.
+                    while (scored == seen) std::this_thread::yield();
+                    lock.lock();
+                    continue;
+                }
+                ++scoring;
+                lock.unlock();
+                try {
+                    score(stream, *item, simulators_[thread], lock);
+                } catch (...) {
+                    if (!lock.is_held()) lock.lock();
+                    has_failed = true;
+                    --scoring;
+                    ++scored;
+                    throw;
+                }
+                --scoring;
+                ++scored;
+            }
+        });
+        return !stop.stop_requested();
+    }
+
+    bool streams_in_batches() const override { return false; }
+
     std::uint64_t runs() const override { return runs_; }
     DeltaUse delta_use() const override {
         DeltaUse use;
@@ -151,21 +247,70 @@ private:
         DeltaUse use;
     };
 
+    bool uses_runs() const { return objective_ == nullptr && DeltaSimulator::saves(options_); }
+
+    /// Held for the stream, for all that belongs to several threads, and for what follows from scores.
+    class StreamLock {
+    public:
+        explicit StreamLock(SimulationEvaluator& of) : of_(of) { lock(); }
+        ~StreamLock() {
+            if (is_held_) unlock();
+        }
+        StreamLock(const StreamLock&) = delete;
+        StreamLock& operator=(const StreamLock&) = delete;
+
+        void lock() {
+            of_.streaming_.lock();
+            is_held_ = true;
+            if (of_.workers_.threads() == 1) begin_ = Clock::now();
+        }
+        void unlock() {
+            if (of_.workers_.threads() == 1) of_.workers_.count_serial(Clock::now() - begin_);
+            is_held_ = false;
+            of_.streaming_.unlock();
+        }
+        bool is_held() const { return is_held_; }
+
+    private:
+        using Clock = std::chrono::steady_clock;
+        SimulationEvaluator& of_;
+        bool is_held_ = false;
+        Clock::time_point begin_;
+    };
+
+    /// Scores an item of a stream and tells it. The lock is open before, and held afterwards.
+    void score(PlacementStream& stream, StreamItem& item, Simulators& own, StreamLock& lock) {
+        stream.make(item);
+        lock.lock();
+        if (stream.knows(item)) return;
+        if (const Score* const known = cache_.find(item.key)) return stream.scored(item, *known);
+        lock.unlock();
+        const std::size_t base = uses_runs() ? known_runs_.slot_alone(item.base) : KnownRuns::kNone;
+        const Score found = score(own, *item.placement, base);
+        lock.lock();
+        ++runs_;
+        cache_.add(item.key, found);
+        stream.scored(item, found);
+    }
+
     void find_bases(Bases bases) {
         known_.assign(fresh_.size(), KnownRuns::kNone);
-        if (bases.empty() || objective_ != nullptr || !DeltaSimulator::saves(options_)) return;
+        if (bases.empty() || !uses_runs()) return;
         known_runs_.begin();
-        for (std::size_t i = 0; i < fresh_.size(); ++i) known_[i] = known_runs_.use(bases[fresh_[i].index]);
+        for (std::size_t i = 0; i < fresh_.size(); ++i) known_[i] = known_runs_.slot(bases[fresh_[i].index]);
     }
 
     const Outcome& outcome(Simulators& own, const Placement& placement, std::size_t base) {
         if (base != KnownRuns::kNone) {
             if (!own.delta) own.delta.emplace(problem_, options_);
-            if (const KnownRun* run = known_runs_.run(base, *own.delta, own.use)) {
-                own.delta->use(*run);
-                const Outcome& outcome = own.delta->run(placement);
+            const Outcome* outcome = nullptr;
+            known_runs_.with_run(base, *own.delta, own.use, [&](const KnownRun& run) {
+                own.delta->use(run);
+                outcome = &own.delta->run(placement);
+            });
+            if (outcome != nullptr) {
                 count(own);
-                return outcome;
+                return *outcome;
             }
         }
         if (!own.whole) own.whole.emplace(problem_, options_);
@@ -198,6 +343,7 @@ private:
     KnownRuns known_runs_;
     ScoreCache cache_;
     std::uint64_t runs_ = 0;
+    std::mutex streaming_;
 
     // State of the current batch.
     std::span<const ScoreCache::Fresh> fresh_;  ///< what to simulate
@@ -205,6 +351,34 @@ private:
 };
 
 }  // namespace
+
+bool Evaluator::evaluate_stream(PlacementStream& stream, std::stop_token stop) {
+    std::vector<StreamItem*> items;
+    std::vector<Placement> placements;
+    std::vector<const Placement*> bases;
+    std::vector<Score> scores;
+    while (!stop.stop_requested()) {
+        items.clear();
+        while (StreamItem* const item = stream.next()) items.push_back(item);
+        if (items.empty()) return true;
+        if (Workers* const own = workers()) {
+            own->for_each(items.size(), [&](unsigned, std::size_t i) { stream.make(*items[i]); });
+        } else {
+            for (StreamItem* const item : items) stream.make(*item);
+        }
+        std::erase_if(items, [&](StreamItem* item) { return stream.knows(*item); });
+        placements.clear();
+        bases.clear();
+        for (const StreamItem* const item : items) {
+            placements.push_back(*item->placement);
+            bases.push_back(item->base);
+        }
+        scores.resize(items.size());
+        if (!items.empty() && !evaluate(placements, scores, stop, bases)) return false;
+        for (std::size_t i = 0; i < items.size(); ++i) stream.scored(*items[i], scores[i]);
+    }
+    return false;
+}
 
 DeltaUse& DeltaUse::operator+=(const DeltaUse& other) {
     simulations += other.simulations;

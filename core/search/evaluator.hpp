@@ -8,6 +8,7 @@
 #include <span>
 #include <stop_token>
 
+#include "core/search/stream.hpp"
 #include "core/search/workers.hpp"
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/objectives.hpp"
@@ -21,8 +22,8 @@ using Bases = std::span<const Placement* const>;
 /// What delta simulation did for an evaluator. Depends on the number of threads, unlike the scores.
 struct DeltaUse {
     std::uint64_t simulations = 0;  ///< those that were cut short
-    std::uint64_t recorded = 0;     ///< runs recorded to compare with, each as long as three simulations
-    std::uint64_t events = 0;       ///< events simulated for placements with a recorded run
+    std::uint64_t recorded = 0;  ///< runs recorded to compare with, each as long as one to three simulations
+    std::uint64_t events = 0;    ///< events simulated for placements with a recorded run
     std::uint64_t full_events = 0;  ///< events of the same placements simulated whole
 
     DeltaUse& operator+=(const DeltaUse& other);
@@ -37,6 +38,12 @@ public:
     /// then incomplete. `bases` may change the time that scoring takes, but not the scores.
     virtual bool evaluate(std::span<const Placement> placements, std::span<Score> scores,
                           std::stop_token stop, Bases bases = {}) = 0;
+
+    /// Scores what the stream gives out until it gives out nothing more. Returns false if `stop` was
+    /// requested before. By default, scores all items that it gives out at a time as a batch.
+    virtual bool evaluate_stream(PlacementStream& stream, std::stop_token stop);
+    /// Whether evaluate_stream() works in batches.
+    virtual bool streams_in_batches() const { return true; }
 
     /// Returns the number of simulations (or measurements) actually run; repeated placements are answered
     /// from a cache.

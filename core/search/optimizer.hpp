@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 #include "core/cost/problem.hpp"
 #include "core/search/options.hpp"
 #include "core/search/progress.hpp"
+#include "core/search/stream.hpp"
 #include "core/search/workers.hpp"
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/objectives.hpp"
@@ -26,12 +26,6 @@
 namespace placewright {
 
 class SearchGuide;
-
-/// A placement of an optimizer, and its score.
-struct Scored {
-    const Placement* placement = nullptr;
-    Score score;
-};
 
 class Optimizer {
 public:
@@ -51,8 +45,10 @@ public:
     virtual void make(std::size_t /*i*/) {}
     virtual std::span<const Placement> asked() const { return asked_; }
 
-    /// The number of placements at a time with which ask() makes the best use of the threads.
-    virtual std::size_t most_at_once() const { return std::numeric_limits<std::size_t>::max(); }
+    /// The placements to score next as a stream, which keeps more threads busy than batches do where each
+    /// placement depends on the scores of those before: begins a section of it, once all items of the one
+    /// before are scored. counted() tells afterwards which count. Null: there are only batches, at least now.
+    virtual PlacementStream* stream(const StreamLimits& /*limits*/) { return nullptr; }
 
     /// From now on, a long ask() returns soon after `stop` is requested; it may then return nothing although
     /// there is more to propose.

@@ -38,18 +38,52 @@ public:
         new_.clear();
         for (std::size_t i = 0; i < unknown_.size(); ++i) {
             scores[index_[i]] = new_scores_[i];
-            if (known_.size() < most_ && known_.emplace(keys_[i], new_scores_[i]).second)
-                new_.push_back({keys_[i], new_scores_[i]});
+            note(keys_[i], new_scores_[i]);
         }
         record_(new_);
         return true;
     }
+
+    bool evaluate_stream(PlacementStream& stream, std::stop_token stop) override {
+        new_.clear();
+        Unknown unknown(*this, stream);
+        const bool is_complete = evaluator_->evaluate_stream(unknown, std::move(stop));
+        record_(new_);
+        return is_complete;
+    }
+
+    bool streams_in_batches() const override { return evaluator_->streams_in_batches(); }
 
     std::uint64_t runs() const override { return evaluator_->runs(); }
     DeltaUse delta_use() const override { return evaluator_->delta_use(); }
     Workers* workers() override { return evaluator_->workers(); }
 
 private:
+    /// The items of a stream whose scores are not known.
+    class Unknown final : public ForwardedStream {
+    public:
+        Unknown(RecordedEvaluator& of, PlacementStream& stream) : ForwardedStream(stream), of_(of) {}
+
+        bool knows(StreamItem& item) override {
+            if (ForwardedStream::knows(item)) return true;
+            const auto found = of_.known_.find(item.key);
+            if (found == of_.known_.end()) return false;
+            ForwardedStream::scored(item, found->second);
+            return true;
+        }
+        void scored(StreamItem& item, const Score& score) override {
+            of_.note(item.key, score);
+            ForwardedStream::scored(item, score);
+        }
+
+    private:
+        RecordedEvaluator& of_;
+    };
+
+    void note(const PlacementKey& key, const Score& score) {
+        if (known_.size() < most_ && known_.emplace(key, score).second) new_.push_back({key, score});
+    }
+
     std::unique_ptr<Evaluator> evaluator_;
     ScoreRecorder record_;
     std::size_t most_;

@@ -46,6 +46,16 @@ public:
         for (const Repeat& repeat : repeats_) scores[repeat.index] = scores[repeat.first];
     }
 
+    /// For single placements: returns a known score, or null.
+    const Score* find(const PlacementKey& key) const {
+        const auto known = known_.find(key);
+        return known == known_.end() ? nullptr : &known->second;
+    }
+    void add(const PlacementKey& key, const Score& score) {
+        if (known_.size() >= kEntries) known_.clear();
+        known_.emplace(key, score);
+    }
+
 private:
     static constexpr std::size_t kEntries = std::size_t{1} << 18;
 

@@ -20,6 +20,7 @@ constexpr std::uint64_t kLargestBatch = 1024;
 /// no score.
 constexpr double kSliceSeconds = 0.02;
 constexpr std::size_t kSmallestSlice = 16;
+constexpr double kLargestSection = 1e4;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -99,8 +100,19 @@ public:
             if (used_up()) break;
             const std::uint64_t limit = std::min(budget_.evaluations - evaluations_, kLargestBatch);
             if (budget_.is_timed()) optimizer_.used(std::clamp(elapsed_s() / budget_.seconds, 0.0, 1.0));
+            if (PlacementStream* const stream = begin_section(static_cast<std::size_t>(limit))) {
+                if (pause_ != nullptr) paused_s_ += pause_->wait(stop_);
+                score(*stream);
+                absorb(optimizer_.counted());
+                report_if_due();
+                if (!stream->is_exhausted()) continue;
+                if (!ask_limit_.token().stop_requested()) end = SearchEnd::exhausted;
+                if (stop_.stop_requested()) end = SearchEnd::cancelled;
+                break;
+            }
             const std::span<const Placement> batch = ask(static_cast<std::size_t>(limit));
             if (batch.empty()) {
+                if (optimizer_.proposes_ahead()) absorb(optimizer_.counted());
                 // An optimizer that was stopped may have more to propose.
                 if (!ask_limit_.token().stop_requested()) end = SearchEnd::exhausted;
                 if (stop_.stop_requested()) end = SearchEnd::cancelled;
@@ -123,6 +135,27 @@ private:
     double elapsed_s() const { return seconds_between(start_, Clock::now()) - paused_s_; }
 
     bool used_up() const { return evaluations_ >= budget_.evaluations || elapsed_s() >= budget_.seconds; }
+
+    PlacementStream* begin_section(std::size_t limit) {
+        return optimizer_.stream(
+            {limit, std::max(section_, threads()), threads(), false, evaluator_.streams_in_batches()});
+    }
+
+    std::size_t threads() const {
+        const Workers* const workers = evaluator_.workers();
+        return workers == nullptr ? 1 : workers->threads();
+    }
+
+    /// Scores a section of a stream.
+    void score(PlacementStream& stream) {
+        const auto before = Clock::now();
+        const std::uint64_t runs = evaluator_.runs();
+        evaluator_.evaluate_stream(stream, stop_);
+        const auto scored = static_cast<double>(std::max<std::uint64_t>(evaluator_.runs() - runs, 1));
+        const double each_s = seconds_between(before, Clock::now()) / scored;
+        section_ =
+            static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), kLargestSection));
+    }
 
     std::span<const Placement> ask(std::size_t limit) {
         if (!budget_.is_timed()) return optimizer_.ask(limit);
@@ -261,6 +294,7 @@ private:
     double paused_s_ = 0;
     std::uint64_t evaluations_ = 0;
     std::size_t slice_ = kSmallestSlice;
+    std::size_t section_ = 1;  ///< items of the next section of a stream
     std::vector<Score> scores_;
     std::vector<const Placement*> bases_;  ///< of the current batch
     std::vector<Scored> scored_;

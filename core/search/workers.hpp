@@ -45,6 +45,8 @@ public:
     /// Seconds that have passed in for_each(). What a search takes besides is serial: more threads do not
     /// shorten it.
     double shared_s() const { return std::chrono::duration<double>(shared_).count(); }
+    /// Counts a part of the current for_each() as serial: the other threads would wait for it.
+    void count_serial(std::chrono::steady_clock::duration part) { shared_ -= part; }
 
 private:
     struct Job {

@@ -17,6 +17,7 @@
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 #include "core/search/parts/proposals.hpp"
+#include "core/search/streamed_optimizer.hpp"
 #include "core/sim/max_load.hpp"
 
 namespace placewright {
@@ -106,8 +107,9 @@ constexpr std::size_t kMostScores = std::size_t{1} << 20;
 /// Within a round a search knows nothing of the others, so that they can run side by side; after it they
 /// learn from each other's placements. A placement that was scored in an earlier round, or in the same lane,
 /// is answered from memory. What the lanes have scored counts in an order that follows from the quotas alone
-/// (canonical order), so nothing depends on how many placements of which lane are scored at a time.
-class Auto final : public Optimizer {
+/// (canonical order), so nothing depends on how many placements of which lane are scored at a time. One
+/// thread that takes them one by one scores them in this very order.
+class Auto final : public StreamedOptimizer {
 public:
     Auto(const SearchContext& context, const AutoOptions& options)
         : context_(context), options_(options), random_(context.seed), seeds_(checked_seeds(context)) {
@@ -120,29 +122,92 @@ public:
         begin_building(options_.cpus == "always" || (options_.cpus == "if-needed" && by_formula()));
     }
 
+    /// Batches while the placements are built from which the searches start.
     std::span<const Placement> ask(std::size_t limit) override {
-        counted_.clear();
-        while (!stop().stop_requested()) {
+        while (builder_ != nullptr && !stop().stop_requested()) {
             open_.clear();
             open_keys_.clear();
             open_bases_.clear();
-            if (builder_) {
-                if (propose(*builder_, limit)) return open_;
-                if (!stop().stop_requested()) next_builder();
+            if (propose(*builder_, limit)) return open_;
+            if (!stop().stop_requested()) next_builder();
+        }
+        if (stop().stop_requested()) return {};
+        return StreamedOptimizer::ask(limit);
+    }
+
+    PlacementStream* stream(const StreamLimits& limits) override {
+        if (builder_ != nullptr) return nullptr;
+        if (!limits.continues) {
+            counted_.clear();
+            past_lanes_.clear();
+        }
+        limits_ = limits;
+        given_ = 0;
+        if (std::ranges::all_of(lanes_, &Lane::is_done)) {
+            end_round();
+            is_exhausted_ = fruitless_rounds_ == kMostFruitlessRounds || !begin_round(limits.counted);
+        }
+        for (Lane& lane : lanes_) begin_section(lane);
+        return this;
+    }
+
+    StreamItem* next() override {
+        while (given_ < limits_.given && !stop().stop_requested()) {
+            Lane* const lane = next_lane();
+            if (lane == nullptr) return nullptr;
+            StreamItem* const inner = lane->stream->next();
+            if (inner == nullptr) {
+                lane->is_waiting = true;
+                if (lane->stream->is_exhausted() && !stop().stop_requested()) {
+                    lane->has_ended = searches_[lane->search].ended = true;
+                    count();
+                }
                 continue;
             }
-            if (std::ranges::all_of(lanes_, &Lane::is_done)) {
-                end_round();
-                if (fruitless_rounds_ == kMostFruitlessRounds || !begin_round(limit)) return {};
-            }
-            share_out();
-            begin_proposing();
-            for (Lane& lane : lanes_) propose(lane);
-            if (stop().stop_requested()) break;
-            if (!open_.empty()) return open_;
+            if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<LaneItem>()).get());
+            LaneItem* const item = free_.back();
+            free_.pop_back();
+            item->lane = lane;
+            item->inner = inner;
+            ++given_;
+            return item;
         }
-        return {};
+        return nullptr;
     }
+
+    void make(StreamItem& item) override {
+        auto& own = static_cast<LaneItem&>(item);
+        own.lane->stream->make(*own.inner);
+        item = *own.inner;
+    }
+
+    bool knows(StreamItem& item) override {
+        const Known& of_lane = static_cast<LaneItem&>(item).lane->known;
+        for (const Known* const known : {&std::as_const(scores_), &of_lane}) {
+            const auto found = known->find(item.key);
+            if (found == known->end()) continue;
+            scored(item, found->second);
+            --given_;
+            return true;
+        }
+        return false;
+    }
+
+    void scored(StreamItem& item, const Score& score) override {
+        auto& own = static_cast<LaneItem&>(item);
+        free_.push_back(&own);
+        own.lane->stream->scored(*own.inner, score);
+        take(*own.lane);
+        count();
+    }
+
+    std::size_t open() const override {
+        std::size_t open = 0;
+        for (const Lane& lane : lanes_) open += lane.stream->open();
+        return open;
+    }
+    bool is_next_certain() const override { return false; }
+    bool is_exhausted() const override { return is_exhausted_; }
 
     /// The slow annealing cools over the time that remains when the searches begin. The shares of both
     /// annealings are those of as many evaluations as there will be at the speed so far.
@@ -158,29 +223,21 @@ public:
         if (options_.reheated_share > 0) searches_[1].fixed_share = shares.reheated;
     }
 
-    const Placement* base(std::size_t i) const override { return open_bases_[i]; }
+    const Placement* base(std::size_t i) const override {
+        return builder_ != nullptr ? open_bases_[i] : StreamedOptimizer::base(i);
+    }
 
     void tell(std::span<const Score> scores) override {
-        if (builder_) {
-            for (std::size_t i = 0; i < scores.size(); ++i) {
-                remember(open_keys_[i], scores[i]);
-                best_s_ = std::min(best_s_, scores[i].penalised_s);
-                built_.push_back({open_[i], scores[i]});
-            }
-            told_.clear();
-            for (const Answer& answer : builder_answers_)
-                told_.push_back(answer.open == kNotOpen ? answer.score : scores[answer.open]);
-            builder_->tell(told_);
-            return;
+        if (builder_ == nullptr) return StreamedOptimizer::tell(scores);
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            remember(open_keys_[i], scores[i]);
+            best_s_ = std::min(best_s_, scores[i].penalised_s);
+            built_.push_back({open_[i], scores[i]});
         }
-        for (Lane& lane : lanes_) {
-            if (!lane.is_waiting) continue;
-            for (Answer& answer : lane.answers) {
-                if (answer.open != kNotOpen) answer.score = scores[answer.open];
-            }
-            tell(lane);
-        }
-        count();
+        told_.clear();
+        for (const Answer& answer : builder_answers_)
+            told_.push_back(answer.open == kNotOpen ? answer.score : scores[answer.open]);
+        builder_->tell(told_);
     }
 
     bool proposes_ahead() const override { return builder_ == nullptr; }
@@ -218,7 +275,8 @@ private:
     };
     struct Search {
         std::unique_ptr<Optimizer> optimizer;
-        double fixed_share = 0;  ///< of the evaluations; 0 for those that compete
+        std::unique_ptr<BatchStream> batches;  ///< of an optimizer that has no stream; null: not yet made
+        double fixed_share = 0;                ///< of the evaluations; 0 for those that compete
         double credit = 0;
         double evaluations = 0;
         bool ended = false;
@@ -226,9 +284,11 @@ private:
 
     /// A search in a round.
     struct Lane {
-        std::size_t search = 0;   ///< index in searches_
-        std::size_t quota = 0;    ///< evaluations of the round
-        std::size_t at_once = 0;  ///< placements to propose in this ask()
+        std::size_t search = 0;  ///< index in searches_
+        std::size_t quota = 0;   ///< evaluations of the round
+        PlacementStream* stream = nullptr;
+        std::size_t taken = 0;    ///< placements of this section of the stream
+        bool is_waiting = false;  ///< for scores, before the stream gives out more
         bool has_ended = false;   ///< proposes nothing more in this round
         std::size_t repeats = 0;  ///< latest placements in a row that had a score
         double best_s = kInfinity;
@@ -241,14 +301,15 @@ private:
         std::size_t counted = 0;  ///< of these
         Known known;
 
-        bool is_waiting = false;  ///< for scores
-        std::span<const Placement> proposed;
-        std::vector<Answer> answers;  ///< [proposed]
-
         bool is_done() const { return has_ended || scores.size() == quota; }
         double progress(std::size_t evaluations) const {
             return static_cast<double>(evaluations) / static_cast<double>(quota);
         }
+    };
+
+    struct LaneItem : StreamItem {
+        Lane* lane = nullptr;
+        StreamItem* inner = nullptr;
     };
 
     void remember(const PlacementKey& key, const Score& score) {
@@ -256,24 +317,18 @@ private:
         scores_.insert_or_assign(key, score);
     }
 
-    /// Adds those placements to open_ that have no score in scores_ or `known`.
-    void look_up(const Optimizer& optimizer, std::span<const Placement> proposed, const Known& known,
-                 std::vector<Answer>& answers) {
-        const std::size_t first = open_.size();
-        answers.assign(proposed.size(), {});
+    /// Adds those placements to open_ that have no score in scores_.
+    void look_up(const Optimizer& optimizer, std::span<const Placement> proposed) {
+        builder_answers_.assign(proposed.size(), {});
         for (std::size_t k = 0; k < proposed.size(); ++k) {
             const PlacementKey key = key_of(proposed[k]);
+            Answer& answer = builder_answers_[k];
             if (const auto found = scores_.find(key); found != scores_.end()) {
-                answers[k].score = found->second;
+                answer.score = found->second;
                 continue;
             }
-            if (const auto found = known.find(key); found != known.end()) {
-                answers[k].score = found->second;
-                continue;
-            }
-            const auto twin =
-                std::find(open_keys_.begin() + static_cast<std::ptrdiff_t>(first), open_keys_.end(), key);
-            answers[k].open = static_cast<std::size_t>(twin - open_keys_.begin());
+            const auto twin = std::ranges::find(open_keys_, key);
+            answer.open = static_cast<std::size_t>(twin - open_keys_.begin());
             if (twin != open_keys_.end()) continue;
             open_.push_back(proposed[k]);
             open_keys_.push_back(key);
@@ -289,7 +344,7 @@ private:
         while (true) {
             const std::span<const Placement> proposed = builder.ask(limit);
             if (proposed.empty()) return false;
-            look_up(builder, proposed, {}, builder_answers_);
+            look_up(builder, proposed);
             if (!open_.empty()) return true;
             told_.clear();
             for (const Answer& answer : builder_answers_) told_.push_back(answer.score);
@@ -297,82 +352,66 @@ private:
         }
     }
 
-    std::size_t most_to_propose(const Lane& lane) const {
-        return std::min(lane.at_once, kMostRepeats - lane.repeats);
-    }
-
-    /// Asks the searches of all lanes; what they propose is made side by side.
-    void begin_proposing() {
-        to_make_.clear();
-        for (Lane& lane : lanes_) {
-            if (lane.at_once == 0) continue;
-            Optimizer& optimizer = *searches_[lane.search].optimizer;
-            optimizer.stop_on(stop());
-            optimizer.work_with(workers());
-            const std::size_t count = optimizer.begin_ask(most_to_propose(lane));
-            for (std::size_t i = 0; i < count; ++i) to_make_.emplace_back(&optimizer, i);
-        }
-        for_each(to_make_.size(), [&](std::size_t i) { to_make_[i].first->make(to_make_[i].second); });
-    }
-
-    /// Takes what begin_proposing() has asked the lane's search for, and asks it again until there is a
-    /// placement without a score. Such placements are then in open_, and the lane waits for them.
-    void propose(Lane& lane) {
+    void begin_section(Lane& lane) {
         Search& search = searches_[lane.search];
-        for (bool is_first = true; lane.at_once > 0 && !lane.is_done(); is_first = false) {
-            lane.proposed =
-                is_first ? search.optimizer->asked() : search.optimizer->ask(most_to_propose(lane));
-            if (stop().stop_requested()) return;
-            if (lane.proposed.empty()) {
-                lane.has_ended = search.ended = true;
-                return;
-            }
-            const std::size_t before = open_.size();
-            look_up(*search.optimizer, lane.proposed, lane.known, lane.answers);
-            if (open_.size() > before) {
-                lane.is_waiting = true;
-                return;
-            }
-            tell(lane);
-        }
+        search.optimizer->stop_on(stop());
+        search.optimizer->work_with(nullptr);  // a stream must not use the threads
+        lane.taken = 0;
+        lane.is_waiting = false;
+        lane.stream =
+            search.optimizer->stream({.threads = limits_.threads, .in_batches = limits_.in_batches});
+        if (lane.stream != nullptr) return;
+        constexpr std::size_t kByThread = 4;
+        if (search.batches == nullptr) search.batches = std::make_unique<BatchStream>(*search.optimizer);
+        search.batches->begin({.counted = room(lane)},
+                              limits_.threads == 1 ? 1 : kByThread * limits_.threads);
+        lane.stream = search.batches.get();
     }
 
-    /// Tells the search of the lane all scores, and keeps the new ones of those that are part of the search.
-    void tell(Lane& lane) {
+    /// Number of placements that the lane may still propose before it is known how many of those before have
+    /// a score already.
+    static std::size_t room(const Lane& lane) {
+        if (lane.is_done()) return 0;
+        return std::min(lane.quota - lane.scores.size(), kMostRepeats - lane.repeats);
+    }
+
+    /// The lane that proposes next: in canonical order, but first those that wait for no score.
+    Lane* next_lane() {
+        Lane* next = nullptr;
+        std::pair<bool, double> least{true, kInfinity};
+        for (Lane& lane : lanes_) {
+            const std::size_t open = lane.stream->open();
+            if (lane.is_waiting || open >= room(lane)) continue;
+            const std::pair rank(!lane.stream->is_next_certain(),
+                                 lane.progress(lane.scores.size() + open + 1));
+            if (next == nullptr || rank < least) {
+                next = &lane;
+                least = rank;
+            }
+        }
+        return next;
+    }
+
+    /// Takes from the stream of a lane what is part of its search now, and keeps what is new.
+    void take(Lane& lane) {
         Search& search = searches_[lane.search];
         lane.is_waiting = false;
-        told_.clear();
-        for (const Answer& answer : lane.answers) told_.push_back(answer.score);
-        // The search may reuse the memory of what it proposed.
-        for (std::size_t k = 0; k < lane.answers.size(); ++k) {
-            const std::size_t open = lane.answers[k].open;
-            if (open != kNotOpen && !is_twin(lane, k)) lane.placements.push_back(open_[open]);
-        }
-        const bool some_count = search.optimizer->proposes_ahead();
-        search.optimizer->tell(told_);
-        const std::size_t count = some_count ? search.optimizer->counted().size() : lane.answers.size();
-        for (std::size_t k = 0; k < count; ++k) {
-            const Answer& answer = lane.answers[k];
-            if (answer.open == kNotOpen || is_twin(lane, k)) {
+        for (const auto counted = lane.stream->counted(); lane.taken < counted.size(); ++lane.taken) {
+            const auto& [placement, score] = counted[lane.taken];
+            const PlacementKey key = key_of(*placement);
+            if (scores_.contains(key) || !lane.known.emplace(key, score).second) {
                 if (++lane.repeats == kMostRepeats) lane.has_ended = true;
                 continue;
             }
             lane.repeats = 0;
-            lane.known.emplace(open_keys_[answer.open], answer.score);
-            lane.keys.push_back(open_keys_[answer.open]);
-            lane.scores.push_back(answer.score);
-            if (answer.score.penalised_s < lane.best_s) {
-                if (lane.best_s < kInfinity) search.credit += 1 - answer.score.penalised_s / lane.best_s;
-                lane.best_s = answer.score.penalised_s;
+            lane.placements.push_back(*placement);
+            lane.keys.push_back(key);
+            lane.scores.push_back(score);
+            if (score.penalised_s < lane.best_s) {
+                if (lane.best_s < kInfinity) search.credit += 1 - score.penalised_s / lane.best_s;
+                lane.best_s = score.penalised_s;
             }
         }
-        lane.placements.resize(lane.scores.size());
-    }
-
-    /// Whether the lane has proposed the same placement before in this batch.
-    static bool is_twin(const Lane& lane, std::size_t k) {
-        return std::any_of(lane.answers.begin(), lane.answers.begin() + static_cast<std::ptrdiff_t>(k),
-                           [&](const Answer& other) { return other.open == lane.answers[k].open; });
     }
 
     /// Counts what is known, in the canonical order: next comes the lane that has counted the smallest part
@@ -393,32 +432,6 @@ private:
         }
     }
 
-    /// Decides how many placements each lane proposes: some for each thread, in canonical order, so that the
-    /// lanes end at the same time. One thread thus scores them one after the other in this order.
-    void share_out() {
-        constexpr std::size_t kByThread = 4;
-        const std::size_t threads = this->threads();
-        const std::size_t all = threads == 1 ? 1 : kByThread * threads;
-        for (Lane& lane : lanes_) lane.at_once = 0;
-        for (std::size_t given = 0; given < all; ++given) {
-            Lane* next = nullptr;
-            double least = kInfinity;
-            for (Lane& lane : lanes_) {
-                const std::size_t reached = lane.scores.size() + lane.at_once;
-                if (lane.is_done() || reached == lane.quota) continue;
-                // A lane that cannot go faster holds up the others, unless threads would be idle.
-                const bool is_full = lane.at_once >= searches_[lane.search].optimizer->most_at_once();
-                if (is_full && given < threads) continue;
-                if (const double progress = lane.progress(reached + 1); progress < least) {
-                    least = progress;
-                    next = is_full ? nullptr : &lane;
-                }
-            }
-            if (next == nullptr) return;
-            ++next->at_once;
-        }
-    }
-
     /// The searches learn from each other's placements.
     void end_round() {
         if (lanes_.empty()) return;
@@ -436,6 +449,7 @@ private:
         }
         fruitless_rounds_ = fruitful ? 0 : fruitless_rounds_ + 1;
         counted_keys_.clear();
+        std::ranges::move(lanes_, std::back_inserter(past_lanes_));
         lanes_.clear();
     }
 
@@ -591,7 +605,7 @@ private:
         for (Built& built : built_) seeds.push_back(std::move(built.placement));
         built_.clear();
         const auto add = [&](const AlgorithmInfo& info, OptionValues values, double fixed_share = 0) {
-            searches_.push_back({made(info, std::move(values), random_.bits(), seeds), fixed_share});
+            searches_.push_back({made(info, std::move(values), random_.bits(), seeds), nullptr, fixed_share});
         };
         if (placements_ <= kMostToTryAll) {
             add(linear_search_algorithm(), {});
@@ -656,7 +670,7 @@ private:
             lane.search = search;
             lane.quota = quota;
             lane.best_s = best_s_;
-            lane.placements.reserve(quota + kMostRepeats);
+            lane.placements.reserve(quota);
             left -= quota;
         };
         const double spent = this->spent() + static_cast<double>(all);
@@ -718,20 +732,26 @@ private:
     bool cools_by_time_ = false;  ///< the first search is an annealing that cools over the time
 
     std::vector<Search> searches_;
-    std::vector<Lane> lanes_;
+    std::vector<Lane> lanes_;       ///< of this round
+    std::vector<Lane> past_lanes_;  ///< of earlier rounds of this section, for counted_
     std::unordered_set<PlacementKey, PlacementKey::Hash> counted_keys_;  ///< of this round
     std::size_t fruitless_rounds_ = 0;
 
     Known scores_;  ///< of earlier rounds
     double best_s_ = kInfinity;
-    std::vector<Scored> counted_;  ///< by the last tell()
+    std::vector<Scored> counted_;  ///< of this section
 
-    // State of the current batch.
+    StreamLimits limits_;    ///< of this section
+    std::size_t given_ = 0;  ///< items
+    bool is_exhausted_ = false;
+    std::vector<std::unique_ptr<LaneItem>> all_;
+    std::vector<LaneItem*> free_;
+
+    // State of the current batch of a builder.
     std::vector<Placement> open_;  ///< placements without a score
     std::vector<PlacementKey> open_keys_;
     std::vector<const Placement*> open_bases_;
     std::vector<Answer> builder_answers_;
-    std::vector<std::pair<Optimizer*, std::size_t>> to_make_;  ///< optimizer, index of the placement
     std::vector<Score> told_;
 };
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The placements of a search that takes one step after the other, for threads that take them one by one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "core/cost/placement_key.hpp"
+#include "core/sim/score.hpp"
+
+namespace placewright {
+
+/// A placement and its score.
+struct Scored {
+    const Placement* placement = nullptr;
+    Score score;
+};
+
+/// A placement that a stream gives out to be scored. PlacementStream::make() fills in all of it.
+struct StreamItem {
+    const Placement* placement = nullptr;
+    PlacementKey key;                 ///< of the placement
+    const Placement* base = nullptr;  ///< a placement from which it differs in few groups, or null
+};
+
+/// Threads take an item, score it, and take the next one as soon as they are free, so that none waits for the
+/// end of a batch. Where an item depends on the score of an earlier one that is not known yet, a stream may
+/// give it out as it is in the likely case, and drop it in the other: what counts does not depend on the
+/// number of threads. Several threads may call make() at the same time; all other calls come one at a time.
+/// They come from Workers::for_each(), so the stream must not use the threads itself.
+class PlacementStream {
+public:
+    virtual ~PlacementStream() = default;
+
+    /// Returns an item to make and score, valid until it is scored. Null: there is none before other items
+    /// are scored, or in this section of the stream (Optimizer::stream()).
+    virtual StreamItem* next() = 0;
+    virtual void make(StreamItem& item) = 0;
+    /// Returns whether the stream knew the score of an item itself; the item is scored then.
+    virtual bool knows(StreamItem& /*item*/) { return false; }
+    virtual void scored(StreamItem& item, const Score& score) = 0;
+
+    /// The scored placements of this section that are part of the search, in its order. Valid until the next
+    /// section.
+    virtual std::span<const Scored> counted() const = 0;
+    /// Number of items that were given out and may still count.
+    virtual std::size_t open() const = 0;
+    /// Whether the next item is one of which it is known that it will count.
+    virtual bool is_next_certain() const = 0;
+    /// Whether the search has nothing more to propose.
+    virtual bool is_exhausted() const = 0;
+};
+
+/// Passes everything on to another stream.
+class ForwardedStream : public PlacementStream {
+public:
+    explicit ForwardedStream(PlacementStream& stream) : stream_(stream) {}
+
+    StreamItem* next() override { return stream_.next(); }
+    void make(StreamItem& item) override { stream_.make(item); }
+    bool knows(StreamItem& item) override { return stream_.knows(item); }
+    void scored(StreamItem& item, const Score& score) override { stream_.scored(item, score); }
+    std::span<const Scored> counted() const override { return stream_.counted(); }
+    std::size_t open() const override { return stream_.open(); }
+    bool is_next_certain() const override { return stream_.is_next_certain(); }
+    bool is_exhausted() const override { return stream_.is_exhausted(); }
+
+private:
+    PlacementStream& stream_;
+};
+
+/// Passes everything on, and calls a function for each placement that becomes part of the search, in its
+/// order.
+class CountingStream final : public ForwardedStream {
+public:
+    CountingStream(PlacementStream& stream, std::function<void(const Scored&)> count)
+        : ForwardedStream(stream), count_(std::move(count)), counted_(stream.counted().size()) {}
+
+    StreamItem* next() override {
+        StreamItem* const item = ForwardedStream::next();
+        count_new();
+        return item;
+    }
+    bool knows(StreamItem& item) override {
+        const bool is_known = ForwardedStream::knows(item);
+        if (is_known) count_new();
+        return is_known;
+    }
+    void scored(StreamItem& item, const Score& score) override {
+        ForwardedStream::scored(item, score);
+        count_new();
+    }
+
+private:
+    void count_new() {
+        for (const auto all = counted(); counted_ < all.size(); ++counted_) count_(all[counted_]);
+    }
+
+    std::function<void(const Scored&)> count_;
+    std::size_t counted_;
+};
+
+/// Of one section of a stream.
+struct StreamLimits {
+    static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+    std::size_t counted = kNone;  ///< placements that count
+    std::size_t given = kNone;    ///< items given out
+    std::size_t threads = 1;      ///< that score
+    /// The section goes on with the one before: what that has counted stays in counted().
+    bool continues = false;
+    bool in_batches = false;  ///< all items that are given out are scored before the next one is taken
+};
+
+}  // namespace placewright
