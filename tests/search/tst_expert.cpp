@@ -152,14 +152,46 @@ private Q_SLOTS:
         const Graph inception = inception_v3(1);
         std::vector<OpId> all(inception.size());
         std::iota(all.begin(), all.end(), OpId{0});
-        const auto blocks = parallel_blocks(inception, all);
+        std::size_t edges_left = edges_for_blocks(inception);
+        const auto blocks = parallel_blocks(inception, all, edges_left);
         // Up to the auxiliary head: three blocks A, one B and four C, of 4, 3 and 4 branches; then the head
         // and the rest.
         std::vector<std::size_t> widths;
         for (const Block& block : blocks) widths.push_back(block.size());
         QCOMPARE(widths, (std::vector<std::size_t>{4, 4, 4, 3, 4, 4, 4, 4, 2}));
         const Graph chain = test::chain(20);
-        QVERIFY(parallel_blocks(chain, std::span(all).first(20)).empty());
+        QVERIFY(parallel_blocks(chain, std::span(all).first(20), edges_left).empty());
+    }
+
+    /// Where every op reads all before it, blocks lie within blocks, each with two ops less: the search for
+    /// them ends when it has seen as many edges as it may.
+    void blocks_within_blocks_are_not_looked_for_without_end() {
+        constexpr OpId kOps = 60;
+        GraphBuilder builder("dense", 1, Training::none);
+        for (OpId id = 0; id < kOps; ++id) {
+            Op op;
+            op.name = "op" + std::to_string(id);
+            op.kind = "relu";
+            op.outputs.resize(1);
+            std::vector<std::string> inputs;
+            for (OpId other = 0; other < id; ++other) inputs.push_back("op" + std::to_string(other));
+            builder.add(op, inputs);
+        }
+        const Graph dense = builder.build();
+        const auto levels = [&](std::size_t edges_left) {
+            std::vector<OpId> part(kOps);
+            std::iota(part.begin(), part.end(), OpId{0});
+            std::size_t found = 0;
+            while (true) {
+                const auto blocks = parallel_blocks(dense, part, edges_left);
+                if (blocks.empty()) return found;
+                part = blocks.front().front();
+                ++found;
+            }
+        };
+        QCOMPARE(levels(edges_for_blocks(dense)), std::size_t{kOps / 2 - 1});
+        QCOMPARE(levels(kOps * (kOps - 1) / 2 - 1), std::size_t{0});
+        QCOMPARE(levels(kOps * (kOps - 1) / 2), std::size_t{1});
     }
 
     void expert_puts_recurrent_layers_apart_data() {

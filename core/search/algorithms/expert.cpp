@@ -129,10 +129,11 @@ private:
             (idle ? idle_sources : ops).push_back(id);
         }
         std::vector<Branch> open{std::move(ops)};
+        std::size_t edges_left = edges_for_blocks(graph_);
         while (!open.empty()) {
             const Branch part = std::move(open.back());
             open.pop_back();
-            for (Block& block : parallel_blocks(graph_, part)) open.push_back(spread(block));
+            for (Block& block : parallel_blocks(graph_, part, edges_left)) open.push_back(spread(block));
         }
         for (const OpId source : idle_sources) {
             const auto consumers = graph_.consumers(source);

@@ -35,10 +35,11 @@ void add_branches(const Problem& problem, std::set<std::vector<GroupId>>& pieces
         if (graph.op(id).phase == Phase::forward) all.push_back(id);
     }
     std::vector<Branch> open{std::move(all)};
+    std::size_t edges_left = edges_for_blocks(graph);
     while (!open.empty()) {
         const Branch part = std::move(open.back());
         open.pop_back();
-        for (Block& block : parallel_blocks(graph, part)) {
+        for (Block& block : parallel_blocks(graph, part, edges_left)) {
             for (Branch& branch : block) {
                 std::vector<GroupId> groups;
                 for (const OpId op : branch) groups.push_back(problem.grouping.group_of[op]);
