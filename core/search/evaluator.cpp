@@ -39,7 +39,7 @@ class KnownRuns {
 public:
     static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-    /// Begins a batch, in which slots are not given away once they are used.
+    /// Begins a batch. A slot that is used in a batch keeps its base until the batch ends.
     void begin() { ++batch_; }
 
     /// Returns the slot of a base; kNone if the batch has too many, or all are being recorded.
@@ -48,7 +48,7 @@ public:
         const std::scoped_lock lock(mutex_);
         return find(base);
     }
-    /// The same for a batch of this base alone.
+    /// The same, in a new batch that has only this base.
     std::size_t slot_alone(const Placement* base) {
         if (base == nullptr) return kNone;
         const std::scoped_lock lock(mutex_);
@@ -104,7 +104,7 @@ private:
         return Part::user;
     }
 
-    /// Records the run of the slot's base, of which this thread then is a user.
+    /// Records the run of the slot's base. This thread then counts as a user of the run.
     void record(Slot& slot, DeltaSimulator& simulator, DeltaUse& use) {
         State state = State::none;  // after an exception
         const Finally leave([&] {
@@ -195,8 +195,8 @@ public:
 
     bool evaluate_stream(PlacementStream& stream, std::stop_token stop) override {
         std::size_t scoring = 0;  // items that threads score now; guarded by the lock
-        bool has_failed = false;  // likewise: a thread has thrown
-        // Counts the scores. A thread for which there is no item waits until it grows.
+        bool has_failed = false;  // whether a thread has thrown; guarded by the lock
+        // Number of items scored. A thread that gets no item waits until this number grows.
         std::atomic<std::uint64_t> scored = 0;
         workers_.for_each(workers_.threads(), [&](unsigned thread, std::size_t) {
             StreamLock lock(*this);
@@ -206,7 +206,7 @@ public:
                 if (item == nullptr) {
                     const std::uint64_t seen = scored;
                     lock.unlock();
-                    // Yields: a score takes some microseconds, and to sleep and wake up as long.
+                    // Does not sleep: to wake up takes as long as a simulation of a small network.
                     while (scored == seen) std::this_thread::yield();
                     lock.lock();
                     continue;
@@ -249,7 +249,8 @@ private:
 
     bool uses_runs() const { return objective_ == nullptr && DeltaSimulator::saves(options_); }
 
-    /// Held for the stream, for all that belongs to several threads, and for what follows from scores.
+    /// Guards the stream, the cache and the counters of evaluate_stream(). With one thread it also counts the
+    /// time in which it is held as serial (Workers::count_serial).
     class StreamLock {
     public:
         explicit StreamLock(SimulationEvaluator& of) : of_(of) { lock(); }
@@ -278,7 +279,7 @@ private:
         Clock::time_point begin_;
     };
 
-    /// Scores an item of a stream and tells it. The lock is open before, and held afterwards.
+    /// Scores an item and tells the stream. The caller does not hold the lock, and holds it afterwards.
     void score(PlacementStream& stream, StreamItem& item, Simulators& own, StreamLock& lock) {
         stream.make(item);
         lock.lock();

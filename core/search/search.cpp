@@ -20,7 +20,6 @@ constexpr std::uint64_t kLargestBatch = 1024;
 /// no score.
 constexpr double kSliceSeconds = 0.02;
 constexpr std::size_t kSmallestSlice = 16;
-constexpr double kLargestSection = 1e4;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -153,8 +152,7 @@ private:
         evaluator_.evaluate_stream(stream, stop_);
         const auto scored = static_cast<double>(std::max<std::uint64_t>(evaluator_.runs() - runs, 1));
         const double each_s = seconds_between(before, Clock::now()) / scored;
-        section_ =
-            static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), kLargestSection));
+        section_ = static_cast<std::size_t>(kSliceSeconds / std::max(each_s, 1e-9));
     }
 
     std::span<const Placement> ask(std::size_t limit) {
@@ -294,7 +292,7 @@ private:
     double paused_s_ = 0;
     std::uint64_t evaluations_ = 0;
     std::size_t slice_ = kSmallestSlice;
-    std::size_t section_ = 1;  ///< items of the next section of a stream
+    std::size_t section_ = 1;  ///< most items of the next section of a stream
     std::vector<Score> scores_;
     std::vector<const Placement*> bases_;  ///< of the current batch
     std::vector<Scored> scored_;

@@ -26,21 +26,28 @@ struct StreamItem {
     const Placement* base = nullptr;  ///< a placement from which it differs in few groups, or null
 };
 
-/// Threads take an item, score it, and take the next one as soon as they are free, so that none waits for the
-/// end of a batch. Where an item depends on the score of an earlier one that is not known yet, a stream may
-/// give it out as it is in the likely case, and drop it in the other: what counts does not depend on the
-/// number of threads. Several threads may call make() at the same time; all other calls come one at a time.
-/// They come from Workers::for_each(), so the stream must not use the threads itself.
+/// The placements of a search, one by one. Each thread takes an item, scores it, and then takes the next one,
+/// so that no thread waits for the end of a batch.
+///
+/// An item may depend on the score of an earlier item that is not known yet. The stream then guesses that
+/// score's effect and gives the item out; if the guess was wrong, the item does not count. So what counts
+/// does not depend on the number of threads.
+///
+/// Several threads may call make() at the same time; all other functions are called by one thread at a time.
+/// All are called within Workers::for_each(), which must not be nested: a stream must not use the threads.
 class PlacementStream {
 public:
     virtual ~PlacementStream() = default;
 
-    /// Returns an item to make and score, valid until it is scored. Null: there is none before other items
-    /// are scored, or in this section of the stream (Optimizer::stream()).
+    /// Returns the next item, which stays valid until it is scored. Returns null if other items must be
+    /// scored first, or if this section of the stream (Optimizer::stream()) has ended.
     virtual StreamItem* next() = 0;
+    /// Fills in the item.
     virtual void make(StreamItem& item) = 0;
-    /// Returns whether the stream knew the score of an item itself; the item is scored then.
+    /// Returns true if the search has scored this placement before. The item then counts as scored, and the
+    /// caller must not call scored().
     virtual bool knows(StreamItem& /*item*/) { return false; }
+    /// Tells the score of an item.
     virtual void scored(StreamItem& item, const Score& score) = 0;
 
     /// The scored placements of this section that are part of the search, in its order. Valid until the next
@@ -48,7 +55,7 @@ public:
     virtual std::span<const Scored> counted() const = 0;
     /// Number of items that were given out and may still count.
     virtual std::size_t open() const = 0;
-    /// Whether the next item is one of which it is known that it will count.
+    /// Whether the next item will count for sure, so that scoring it is never in vain.
     virtual bool is_next_certain() const = 0;
     /// Whether the search has nothing more to propose.
     virtual bool is_exhausted() const = 0;
@@ -103,16 +110,15 @@ private:
     std::size_t counted_;
 };
 
-/// Of one section of a stream.
+/// Limits of one section of a stream.
 struct StreamLimits {
     static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-    std::size_t counted = kNone;  ///< placements that count
-    std::size_t given = kNone;    ///< items given out
-    std::size_t threads = 1;      ///< that score
-    /// The section goes on with the one before: what that has counted stays in counted().
-    bool continues = false;
-    bool in_batches = false;  ///< all items that are given out are scored before the next one is taken
+    std::size_t counted = kNone;  ///< largest number of placements that count
+    std::size_t given = kNone;    ///< largest number of items given out
+    std::size_t threads = 1;      ///< number of threads that score
+    bool continues = false;       ///< counted() keeps what it holds of the section before
+    bool in_batches = false;      ///< the caller takes all items that it can get, then scores all of them
 };
 
 }  // namespace placewright

@@ -54,10 +54,10 @@ struct RestOfRun {
     std::vector<double> last_part;  ///< [device]: peak memory since the last snapshot, in bytes
 };
 
-/// Runs a placement from `state` to the end, records its events behind those of `record`, and saves the state
-/// after the ops that have a landmark: each then is the index of its snapshot, counted from `first`, or kNone
-/// if nothing is pending after the op. `state` holds the peaks since the last snapshot, `peak` those from the
-/// beginning until then.
+/// Runs a placement from `state` to the end and appends its events to `record`. Saves the state after each op
+/// whose landmark is not kNone, and sets the landmark to the index of the new snapshot, counted from `first`;
+/// to kNone if no event is pending after the op. `state` holds the peak memory since the last snapshot,
+/// `peak` [device] that from the beginning to the last snapshot, in bytes.
 RestOfRun record_rest(const Tables& tables, const PlacedTables& placed, RunState& state, RunRecord& record,
                       std::span<Snapshot> snapshots, std::size_t first, std::span<std::uint32_t> landmark,
                       std::vector<double> peak);

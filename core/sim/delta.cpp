@@ -21,7 +21,7 @@ using namespace event_loop;
 constexpr std::size_t kLeastEvents = 24;
 constexpr std::size_t kSnapshotBytes = std::size_t{32} << 20;  ///< of all snapshots together
 constexpr std::size_t kMostMoves = 16;                         ///< groups that may differ from the base
-/// Updates of a run after which its snapshots may no longer be spread well.
+/// After so many updates a run is recorded as a whole, because its snapshots may have drifted together.
 constexpr std::size_t kMostUpdates = 64;
 
 }  // namespace

@@ -122,6 +122,10 @@ std::shared_ptr<const Problem> untied_problem(const Setting& setting, std::uint6
                          options);
 }
 
+SimulationOptions options_of(const Setting& setting) {
+    return {.batches = setting.batches, .in_flight = 2, .order = setting.order, .runtime = setting.runtime};
+}
+
 /// Every fourth with many ties.
 std::shared_ptr<const Problem> random_problem(const Setting& setting, std::uint64_t seed) {
     auto problem = untied_problem(setting, seed);
@@ -163,8 +167,7 @@ void TestDelta::agrees_with_simulator() {
     QFETCH(quint64, seed);
     const Setting& of = kSettings[setting];
     const auto problem = random_problem(of, seed);
-    const SimulationOptions options{
-        .batches = of.batches, .in_flight = 2, .order = of.order, .runtime = of.runtime};
+    const SimulationOptions options = options_of(of);
     Simulator simulator(problem, options);
     DeltaSimulator delta(problem, options);
     Random random(seed);
@@ -228,8 +231,7 @@ void TestDelta::updates_runs() {
     QFETCH(quint64, seed);
     const Setting& of = kSettings[setting];
     const auto problem = random_problem(of, seed);
-    const SimulationOptions options{
-        .batches = of.batches, .in_flight = 2, .order = of.order, .runtime = of.runtime};
+    const SimulationOptions options = options_of(of);
     Simulator simulator(problem, options);
     std::array<DeltaSimulator, 2> simulators{DeltaSimulator(problem, options),
                                              DeltaSimulator(problem, options)};

@@ -88,7 +88,7 @@ class Trial:
         try:
             for name in self.writers(""):
                 out = disk / "out.json"
-                # One of these begins with a header of its own; an old file of another kind is refused before.
+                # These three go on with the file that is there, and refuse one of another kind.
                 keeps_old = name not in ("optimize --scores", "sweep", "train")
                 if keeps_old:
                     out.write_bytes(OLD)

@@ -122,7 +122,7 @@ public:
         begin_building(options_.cpus == "always" || (options_.cpus == "if-needed" && by_formula()));
     }
 
-    /// Batches while the placements are built from which the searches start.
+    /// Batches: of the algorithms that build placements, and later of the searches that start from them.
     std::span<const Placement> ask(std::size_t limit) override {
         while (builder_ != nullptr && !stop().stop_requested()) {
             open_.clear();
@@ -375,7 +375,8 @@ private:
         return std::min(lane.quota - lane.scores.size(), kMostRepeats - lane.repeats);
     }
 
-    /// The lane that proposes next: in canonical order, but first those that wait for no score.
+    /// The lane that proposes next, or null: the next one in canonical order, but lanes whose next placement
+    /// will count for sure come before the others.
     Lane* next_lane() {
         Lane* next = nullptr;
         std::pair<bool, double> least{true, kInfinity};
@@ -392,7 +393,7 @@ private:
         return next;
     }
 
-    /// Takes from the stream of a lane what is part of its search now, and keeps what is new.
+    /// Takes what the stream of a lane has newly counted, and keeps the placements that had no score.
     void take(Lane& lane) {
         Search& search = searches_[lane.search];
         lane.is_waiting = false;
@@ -733,7 +734,7 @@ private:
 
     std::vector<Search> searches_;
     std::vector<Lane> lanes_;       ///< of this round
-    std::vector<Lane> past_lanes_;  ///< of earlier rounds of this section, for counted_
+    std::vector<Lane> past_lanes_;  ///< of rounds that have ended; counted_ points into them
     std::unordered_set<PlacementKey, PlacementKey::Hash> counted_keys_;  ///< of this round
     std::size_t fruitless_rounds_ = 0;
 
@@ -742,7 +743,7 @@ private:
     std::vector<Scored> counted_;  ///< of this section
 
     StreamLimits limits_;    ///< of this section
-    std::size_t given_ = 0;  ///< items
+    std::size_t given_ = 0;  ///< items given out in this section
     bool is_exhausted_ = false;
     std::vector<std::unique_ptr<LaneItem>> all_;
     std::vector<LaneItem*> free_;

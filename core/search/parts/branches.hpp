@@ -18,12 +18,13 @@ using Block = std::vector<Branch>;
 /// first, after the last) form a block, and its branches are its weakly connected pieces. A part that is not
 /// divided has no blocks. O((ops + edges) log ops).
 ///
-/// Takes the edges of the part from `edges_left`; finds no blocks if there are too few. Where every op reads
-/// nearly all before it, each level of blocks within blocks only leaves out the two ends, so that all levels
-/// together would take minutes.
+/// Subtracts the number of edges of the part from `edges_left`, and returns no blocks if the part has more.
+/// This limits the time for blocks within blocks: where every op reads nearly all ops before it, each level
+/// only leaves out the first and the last op, and all levels together would take minutes.
 std::vector<Block> parallel_blocks(const Graph& graph, std::span<const OpId> ops, std::size_t& edges_left);
 
-/// Edges for all levels of a graph: dozens of levels, but for large graphs that take long.
+/// The number of edges to begin with for all levels of blocks of a graph: enough for hundreds of levels of
+/// most networks, and for eight levels of any graph.
 std::size_t edges_for_blocks(const Graph& graph);
 
 }  // namespace placewright

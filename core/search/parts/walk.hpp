@@ -105,7 +105,7 @@ public:
         }
     }
 
-    /// Where the walk is: between ask() and tell() no step is taken.
+    /// Where the walk is. Batches only; the items of the stream have bases of their own.
     const Placement* base(std::size_t /*i*/) const override { return starts_.empty() ? &current_ : nullptr; }
 
     std::span<const Scored> counted() const override { return counted_; }
@@ -183,7 +183,7 @@ private:
         constexpr double kRoundCost = 0.2;  // of handing out a batch, in simulations
         const std::size_t threads = limits_.threads;
         if (threads == 1) return 1;
-        // A thread that waits for a score is better off with a step that may be in vain.
+        // Rather than wait for a score, a thread scores a step that may be in vain.
         if (!limits_.in_batches) return kMostAhead * threads;
         std::size_t best = threads;
         double best_rate = 0;
