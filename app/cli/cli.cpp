@@ -18,6 +18,7 @@
 #include "app/cli/calibrate_command.hpp"
 #include "app/cli/codesign_command.hpp"
 #include "app/cli/compare_command.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/convert_command.hpp"
 #include "app/cli/experiment_command.hpp"
 #include "app/cli/export_command.hpp"
@@ -169,7 +170,7 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() != 0) throw UsageError(usage::complaint(app, error));
+        if (error.get_exit_code() != 0) throw UsageError(complaint(app, error));
         app.exit(error);
     }
     if (!std::cout.flush()) throw InputError("standard output", "", "cannot be written");

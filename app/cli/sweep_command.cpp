@@ -15,6 +15,7 @@
 
 #include <sys/file.h>
 
+#include "app/cli/complaint.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
 #include "app/cli/job_arguments.hpp"
@@ -140,7 +141,7 @@ struct SweepJob {
             app.parse(std::move(texts));
         } catch (const CLI::ParseError& error) {
             if (error.get_exit_code() == 0) throw UsageError("--help is no option of a sweep");
-            throw UsageError(usage::complaint(app, error));
+            throw UsageError(complaint(app, error));
         }
         arguments.json = true;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Argument checks, help text and one-line usage errors of the command line.
+// Argument checks and help text of the command line.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-
-#include "core/base/exit_status.hpp"
 
 namespace placewright::usage {
 
@@ -159,34 +157,5 @@ public:
         return option->get_required() ? name : '[' + name + ']';
     }
 };
-
-/// One-line description of a usage error, with the --help to read.
-inline std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
-    const auto commands = app.get_subcommands();
-    const CLI::App& command = commands.empty() ? app : *commands.front();
-    const std::vector<std::string> extras = command.remaining();
-    std::string text = error.what();
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-        const bool repeated = text.find("At Most") != std::string::npos;
-        text = text.substr(0, text.find(':')) + (repeated ? " is given more than once" : " needs a value");
-    } else if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-        // Values are checked before conversion, so the only remaining cause is "--flag=value".
-        text = text.substr(text.rfind(": ") + 2) + ": the option takes no value";
-    }
-    if (commands.empty() && (extras.empty() || extras.front().starts_with('-'))) {
-        text = extras.empty() ? "a command is required" : "unknown option " + extras.front();
-    } else if (commands.empty()) {
-        std::vector<std::string> names;
-        for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
-            names.push_back(known->get_name());
-        text = extras.front() + ": there is no such command; there are " + joined(names, ", ");
-    } else if (!extras.empty()) {
-        const auto option =
-            std::ranges::find_if(extras, [](const std::string& extra) { return extra.starts_with('-'); });
-        text = option != extras.end() ? "unknown option " + *option : "unexpected argument " + extras.front();
-    }
-    return (commands.empty() ? "" : command.get_name() + ": ") + text + "; see placewright-cli " +
-           (commands.empty() ? "" : command.get_name() + " ") + "--help";
-}
 
 }  // namespace placewright::usage

@@ -11,6 +11,7 @@
 
 #include <QtTest>
 
+#include "core/base/closest_name.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/base/silent_stdout.hpp"
@@ -37,6 +38,7 @@ private Q_SLOTS:
     void textOfMessages();
     void printableNames();
     void fieldsOfTables();
+    void slipsOfNames();
     void silentStdout();
 
     void engineIsTheStandardOne();
@@ -211,6 +213,21 @@ void TestBase::printableNames() {
         QCOMPARE(printable(plain), std::string(plain));
     const std::string cut = printable(std::string(50, '\x1b'), 10);
     QVERIFY(cut.ends_with("\\x1b...") && cut.size() < 20);
+}
+
+void TestBase::slipsOfNames() {
+    QCOMPARE(edit_distance("", "abc"), 3U);
+    QCOMPARE(edit_distance("kitten", "sitting"), 3U);
+    QCOMPARE(edit_distance("batches", "bacthes"), 1U);
+    QCOMPARE(edit_distance("ca", "abc"), 3U);  // 2 if what was swapped could be parted again
+
+    const std::vector<std::string> names{"--machine", "--machines", "--seed", "--set"};
+    QCOMPARE(closest_name("--machne", names), "--machine");
+    QCOMPARE(closest_name("--machnies", names), "--machines");
+    QCOMPARE(closest_name("--sede", names), "--seed");
+    QCOMPARE(closest_name("--warp", names), "");
+    QCOMPARE(closest_name("", names), "");
+    QCOMPARE(closest_name(std::string(100'000, '-'), names), "");
 }
 
 void TestBase::silentStdout() {

@@ -93,6 +93,10 @@ void TestCliUsage::wrongUsage_data() {
     row("value of a flag", simulate({"--json=maybe"}), "the option takes no value");
     row("twice", simulate({"--machine", "2x-v100-pcie"}), "--machine is given more than once");
     row("unknown option", simulate({"--warp", "9"}), "simulate: unknown option --warp");
+    row("slip in an option", simulate({"--bacthes=4"}),
+        "simulate: unknown option --bacthes=4 (similar: --batches); see placewright-cli simulate --help");
+    row("slip in a command", {"optimise"},
+        "optimise: there is no such command (similar: optimize); there are simulate, ");
     row("two networks", simulate({"resnet50"}), "simulate: unexpected argument resnet50");
     row("no batches", simulate({"--batches", "0"}),
         "--batches: expected a whole number from 1 to 100000, not 0");

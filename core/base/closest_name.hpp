@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Suggestions for names that were mistyped.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace placewright {
+
+/// Number of bytes to insert, delete, replace or swap with their neighbour to make `b` of `a` (optimal string
+/// alignment distance; Boytsov, "Indexing methods for approximate dictionary searching", 2011).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The first of the names with the least edit distance to `name`; empty if that distance is more than a third
+/// of the length of `name`, which is then no slip of one of them.
+std::string closest_name(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace placewright
