@@ -14,6 +14,7 @@
 #include <boost/geometry/geometries/box.hpp>
 #include <boost/geometry/geometries/point.hpp>
 #include <boost/geometry/index/rtree.hpp>
+#include <boost/geometry/strategies/strategies.hpp>
 
 #include "core/base/infinity.hpp"
 #include "core/layout/grid.hpp"

@@ -62,8 +62,13 @@ public:
         return drawn;
     }
 
-    QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State state, qreal) override {
-        return pixmap(size, mode, state);
+    QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State state,
+                         [[maybe_unused]] qreal scale) override {
+#if QT_VERSION >= QT_VERSION_CHECK(6, 8, 0)
+        return pixmap((size.toSizeF() * scale).toSize(), mode, state);
+#else
+        return pixmap(size, mode, state);  // already in pixels of the device
+#endif
     }
 
 private:

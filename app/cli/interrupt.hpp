@@ -14,10 +14,13 @@
 
 namespace placewright {
 
+/// Whether SIGHUP was ignored when the program was started.
+bool ignored_hangup();
+
 /// Calls `handler` when the terminal or connection of the program is closed, unless nohup makes the program
 /// ignore that.
 inline void on_hangup(void (*handler)(int)) {
-    if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+    if (std::signal(SIGHUP, handler) == SIG_IGN || ignored_hangup()) std::signal(SIGHUP, SIG_IGN);
 }
 
 /// After construction, the first Ctrl+C (or SIGTERM, or SIGHUP) requests a stop; a second Ctrl+C or SIGTERM

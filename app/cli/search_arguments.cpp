@@ -67,12 +67,12 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
     return values;
 }
 
-const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option) {
+const AlgorithmInfo& chosen_algorithm(std::string_view id, std::string_view option) {
     if (find_algorithm(id) != nullptr) return available_algorithm(id);
     std::vector<std::string> known;
     for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
-    throw UsageError(option + " " + id + ": there is no such algorithm; there are " +
-                     usage::joined(known, ", "));
+    throw UsageError(std::string(option) + ' ' + std::string(id) +
+                     ": there is no such algorithm; there are " + usage::joined(known, ", "));
 }
 
 void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings) {

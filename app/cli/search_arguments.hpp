@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/path.hpp"
@@ -13,7 +14,7 @@
 namespace placewright {
 
 /// The algorithm named by `option`. Throws UsageError, which lists all algorithms.
-const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option = "--algorithm");
+const AlgorithmInfo& chosen_algorithm(std::string_view id, std::string_view option = "--algorithm");
 
 /// Parses `settings` ("option=value", or "preset=name"). `prefix`: text before each setting on the command
 /// line, for messages. Throws UsageError.

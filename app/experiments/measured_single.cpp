@@ -71,7 +71,8 @@ void tensorflow_2017(const SuiteRun& suite) {
     const MeasuredJson file(suite.folder / "points.json");
     bool stopped = false;
     file.points().for_each_item([&](const JsonValue& point) {
-        const NetworkInfo& network = shipped_network(point.at("network"));
+        const JsonValue name = point.at("network");
+        const NetworkInfo& network = shipped_network(name);
         const JsonValue device = point.at("device");
         const std::string gpu = gpu_model(device);
         const std::int64_t batch = batch_of(point);
@@ -105,7 +106,8 @@ void kernels_of(const SuiteRun& suite, const Path& path, const std::string& pref
     const MeasuredJson file(path);
     const JsonValue root = file.root();
     if (!suite.next(path.filename().string())) return;
-    const NetworkInfo& network = shipped_network(root.at("network"));
+    const JsonValue name = root.at("network");
+    const NetworkInfo& network = shipped_network(name);
     const std::string gpu = gpu_model(root.at("device"));
     const MeasuredRun run = run_on(machine_of({.gpu = gpu}), network.build(batch_of(root)),
                                    training_with(states_of(root.at("optimizer"))));

@@ -71,8 +71,7 @@ void Finder::refresh() {
         m_bar->setMatchCount(0, 0);
         return mark();
     }
-    const std::optional<OpId> current =
-        m_current >= 0 ? std::optional((*m_matches)[static_cast<std::size_t>(m_current)]) : std::nullopt;
+    const OpId current = m_current >= 0 ? (*m_matches)[static_cast<std::size_t>(m_current)] : kInvalidOp;
     OpQuery::Found found = query.find(*m_document->problem(), m_document->deviceOfOps(),
                                       m_document->timeline().get(), m_values.get());
     m_where = query.error().isEmpty() ? found.where : query.error();
@@ -80,8 +79,8 @@ void Finder::refresh() {
         m_where = tr("no values: View ▸ Colour the graph by ▸ Values from a file…");
     m_matches = std::move(found.ops);
     m_current = -1;
-    if (current) {
-        const auto at = std::ranges::find(*m_matches, *current);
+    if (current != kInvalidOp) {
+        const auto at = std::ranges::find(*m_matches, current);
         if (at != m_matches->end()) m_current = at - m_matches->begin();
     }
     mark();

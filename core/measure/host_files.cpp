@@ -95,6 +95,15 @@ Path folder_of(const Path& root, const PciAddress& address) {
     return root / "sys/bus/pci/devices" / to_string(address);
 }
 
+/// A number of proc/meminfo, which is in KiB there.
+std::optional<double> meminfo_bytes(const Path& root, std::string_view key) {
+    std::ifstream file(root / "proc/meminfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(key)) return std::strtod(line.c_str() + key.size(), nullptr) * 1024;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -152,12 +161,7 @@ std::vector<int> by_physical_core(std::span<const int> threads, const Path& root
 }
 
 std::optional<double> available_memory_bytes(const Path& root) {
-    std::ifstream file(root / "proc/meminfo");
-    for (std::string line; std::getline(file, line);) {
-        constexpr std::string_view kKey = "MemAvailable:";
-        if (line.starts_with(kKey)) return std::strtod(line.c_str() + kKey.size(), nullptr) * 1024;
-    }
-    return {};
+    return meminfo_bytes(root, "MemAvailable:");
 }
 
 std::optional<double> memory_limit_bytes(const Path& root) {
@@ -179,6 +183,13 @@ PcieLink pcie_link_of(const Path& root, const PciAddress& address) {
         if (link.lanes == 0 && lanes >= 1 && lanes <= 32) link.lanes = static_cast<unsigned>(lanes);
     }
     return link;
+}
+
+void read_memory(HostTopology& host, const Path& root) {
+    const bool is_known =
+        std::ranges::any_of(host.sockets, [](const Socket& socket) { return socket.memory_bytes > 0; });
+    if (is_known || host.sockets.empty()) return;
+    host.sockets.front().memory_bytes = meminfo_bytes(root, "MemTotal:").value_or(0);
 }
 
 void read_bridge_links(HostTopology& host, const Path& root) {

@@ -51,6 +51,10 @@ std::optional<double> memory_limit_bytes(const Path& root);
 /// now: a link saves power by its speed, but seldom by its lanes.
 PcieLink pcie_link_of(const Path& root, const PciAddress& address);
 
+/// Fills in the memory of the computer (MemTotal of proc/meminfo) if no socket has any, because hwloc cannot
+/// read sys/devices, as in some containers.
+void read_memory(HostTopology& host, const Path& root);
+
 /// Fills in the links of all bridges of `host` that are known.
 void read_bridge_links(HostTopology& host, const Path& root);
 

@@ -553,6 +553,7 @@ ThisComputer this_computer(const DeviceCatalogue& catalogue, const DetectionSour
                       available_memory_bytes(sources.root),
                       memory_limit_bytes(sources.root),
                       {}};
+    read_memory(findings.topology, sources.root);
     read_bridge_links(findings.topology, sources.root);
     if (const auto library = nvml::load(sources.nvml)) findings.gpus = nvidia_gpus(*library);
     FoundGpus amd = amd_gpus(sources.root);

@@ -40,6 +40,12 @@ std::shared_ptr<const Problem> network_problem(std::string_view network, Crossin
     return problem_of(find_network(network)->build(32), crossing);
 }
 
+/// Keeps the compiler from leaving out a run.
+void keep(const Outcome& outcome) {
+    double step_s = outcome.step_time_s;
+    benchmark::DoNotOptimize(step_s);
+}
+
 Placement random_placement(const Problem& problem, std::uint64_t seed) {
     Random random(seed);
     Placement placement(problem.groups);
@@ -70,7 +76,7 @@ double events_of(const Problem& problem, const Outcome& outcome) {
 void simulate_single(benchmark::State& state, const std::shared_ptr<const Problem>& problem) {
     Simulator simulator(problem);
     const Placement placement = single_device_placement(*problem);
-    for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
+    for (auto _ : state) keep(simulator.run(placement));
     count_events(state, events_of(*problem, simulator.run(placement)));
 }
 
@@ -101,7 +107,7 @@ void simulate_placements(benchmark::State& state, const std::shared_ptr<const Pr
     Simulator simulator(problem, options);
     PlacementCycle placements(*problem, count);
     const double events = placements.mean_events(simulator);
-    for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placements.next()).step_time_s);
+    for (auto _ : state) keep(simulator.run(placements.next()));
     count_events(state, events);
 }
 
@@ -110,7 +116,7 @@ void simulate_traced(benchmark::State& state, const std::shared_ptr<const Proble
     PlacementCycle placements(*problem, 64);
     const double events = placements.mean_events(simulator);
     Trace trace;
-    for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placements.next(), trace).step_time_s);
+    for (auto _ : state) keep(simulator.run(placements.next(), trace));
     count_events(state, events);
 }
 
@@ -210,7 +216,7 @@ void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem
     for (auto _ : state) {
         const auto [group, device] = moves[next++ % moves.size()];
         moved[group] = device;
-        benchmark::DoNotOptimize((by_delta ? delta.run(moved) : simulator.run(moved)).step_time_s);
+        keep((by_delta ? delta.run(moved) : simulator.run(moved)));
         moved[group] = base[group];
     }
     state.counters["ops"] = problem->ops;
@@ -233,7 +239,7 @@ void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>&
         next[group] = own + 1 == allowed.end() ? allowed.front() : *(own + 1);
     };
     for (auto _ : state) {
-        benchmark::DoNotOptimize(delta.rebase(next).step_time_s);
+        keep(delta.rebase(next));
         for (GroupId group = 0; group < problem->groups && !near; ++group) move(group);
         if (near) move(static_cast<GroupId>(random.index(problem->groups)));
     }
@@ -244,7 +250,7 @@ void simulate_million(benchmark::State& state, bool random) {
     static const auto problem = problem_of(test::modular_network(1, 860'000), Crossing::cut_through);
     Simulator simulator(problem);
     const Placement placement = random ? random_placement(*problem, 1) : single_device_placement(*problem);
-    for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
+    for (auto _ : state) keep(simulator.run(placement));
     count_events(state, events_of(*problem, simulator.run(placement)));
     state.counters["ops"] = problem->ops;
     rusage usage{};

@@ -36,9 +36,9 @@ Graph graph_of(std::vector<Listed> ops, Training training = Training::implicit) 
     return builder.build();
 }
 
-const Op& find(const Graph& graph, const std::string& name) {
+const Op& find(const Graph& graph, std::string_view name) {
     const auto id = graph.find(name);
-    if (!id) qFatal("no op %s", name.c_str());
+    if (!id) qFatal("no op %s", std::string(name).c_str());
     return graph.op(*id);
 }
 

@@ -474,8 +474,9 @@ void TestShardingKinds::kinds() {
     for (std::size_t k = 0; k < op.outputs.size(); ++k) QCOMPARE(output_bytes[k], op.outputs[k].bytes);
     // The step has the same work, plus the sum of gradients of parameters that each part reads whole.
     double work = 0;
-    for (const Op& step : training_graph(graph).ops()) work += step.flops;
-    for (const Op& step : training_graph(whole).ops()) work -= step.flops;
+    const Graph step = training_graph(graph), whole_step = training_graph(whole);
+    for (const Op& each : step.ops()) work += each.flops;
+    for (const Op& each : whole_step.ops()) work -= each.flops;
     for (const Op& source : whole.ops()) {
         const bool read_whole = test.last_reads.split(' ').contains(QString::fromStdString(source.name));
         if (source.kind == "parameter" && read_whole)

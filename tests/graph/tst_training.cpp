@@ -96,7 +96,7 @@ Graph mixed_graph(std::uint64_t seed) {
     return builder.build();
 }
 
-const Op& find(const Graph& graph, const std::string& name) {
+const Op& find(const Graph& graph, std::string_view name) {
     return graph.op(graph.find(name).value());
 }
 

@@ -100,6 +100,7 @@ private Q_SLOTS:
     void cpuFacts_data();
     void cpuFacts();
     void memoryLimit();
+    void memoryWithoutSys();
     void messagesFitTheFreeMemory();
     void threadsOfAPhysicalCore();
     void bridgeLinksOfTheKernel();
@@ -530,6 +531,16 @@ void TestThisComputer::memoryLimit() {
     QCOMPARE(found.machine.device(0).memory_bytes, 16e9);
     QVERIFY(found.devices[0].free_bytes == 16e9);
     QVERIFY(says(found, "limited to 16.0 GB of 64.0 GB"));
+}
+
+void TestThisComputer::memoryWithoutSys() {
+    HostTopology host = one_socket();
+    write("proc/meminfo", "MemTotal:       8000000 kB\nMemAvailable:   2000000 kB");
+    read_memory(host, root());
+    QCOMPARE(host.sockets.front().memory_bytes, one_socket().sockets.front().memory_bytes);
+    host.sockets.front().memory_bytes = 0;
+    read_memory(host, root());
+    QCOMPARE(host.sockets.front().memory_bytes, 8000000 * 1024.0);
 }
 
 void TestThisComputer::messagesFitTheFreeMemory() {

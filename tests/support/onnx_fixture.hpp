@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <QObject>
 #include <QString>
@@ -22,9 +23,9 @@
 
 namespace placewright::test {
 
-inline const Op& op_of(const Graph& graph, const std::string& name) {
+inline const Op& op_of(const Graph& graph, std::string_view name) {
     const auto id = graph.find(name);
-    if (!id) throw std::runtime_error("no op " + name);
+    if (!id) throw std::runtime_error("no op " + std::string(name));
     return graph.op(*id);
 }
 

@@ -42,9 +42,9 @@ inline Graph make_graph(const std::vector<Layer>& layers, Training training = Tr
     return builder.build();
 }
 
-inline const Op& find(const Graph& graph, const std::string& name) {
+inline const Op& find(const Graph& graph, std::string_view name) {
     const auto id = graph.find(name);
-    if (!id) qFatal("there is no op %s", name.c_str());
+    if (!id) qFatal("there is no op %s", std::string(name).c_str());
     return graph.op(*id);
 }
 

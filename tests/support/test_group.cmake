@@ -28,6 +28,10 @@ file(WRITE ${OUTPUT} "// Written by tests/support/test_group.cmake.
 ${headers}
 #include <iostream>
 #include <string_view>
+// What moc writes since Qt 6.5 includes this file, which must not come into the namespace of a test.
+#if __has_include(<QtCore/qtmochelpers.h>)
+#include <QtCore/qtmochelpers.h>
+#endif
 
 namespace placewright {}
 ${tests}

@@ -27,6 +27,7 @@
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/menus.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
@@ -233,7 +234,7 @@ void pressInMenu(Shown& shown, QAction* action) {
         if (!menu->actions().contains(action)) continue;
         menu->popup(shown.window.mapToGlobal(QPoint(20, 20)));
         if (!QTest::qWaitForWindowExposed(menu)) qFatal("the menu does not open");
-        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+        clickInMenu(menu, action);
         return;
     }
     qFatal("no menu has the action");

@@ -10,6 +10,7 @@
 #include <QTest>
 
 #include "core/base/random.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/widgets.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/runs_view.hpp"
@@ -306,9 +307,7 @@ private Q_SLOTS:
             }
             qFatal("%s is not in the menu", text);
         };
-        const auto choose = [&](QMenu* menu, const char* text) {
-            QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(item(menu, text)).center());
-        };
+        const auto choose = [&](QMenu* menu, const char* text) { test::clickInMenu(menu, item(menu, text)); };
         QSignalSpy followed(&view, &RunsView::followRequested), hidden(&view, &RunsView::hideRequested),
             alone(&view, &RunsView::aloneRequested), renamed(&view, &RunsView::renameRequested);
         QMenu* ofRunning = openMenu(0);

@@ -22,6 +22,7 @@
 #include "app/window/dialogs/best_dialog.hpp"
 #include "core/graph/network_builder.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/measured_panel.hpp"
@@ -234,7 +235,7 @@ private Q_SLOTS:
         const auto measureIt =
             std::ranges::find(actions, QStringLiteral("Measure the best placements…"), &QAction::text);
         QVERIFY(measureIt != actions.end());
-        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(*measureIt).center());
+        test::clickInMenu(menu, *measureIt);
         BestDialog* dialog = bestDialog(shown);
         QCOMPARE(dialog->findChild<QComboBox*>("bestRun")->currentData().toInt(), run.id());
         QCOMPARE(dialog->findChild<QSpinBox*>("bestCount")->value(), 10);

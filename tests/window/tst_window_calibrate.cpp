@@ -21,6 +21,7 @@
 #include "core/io/state/profile_file.hpp"
 #include "core/io/traces/chrome_trace.hpp"
 #include "tests/support/made_up_times.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/calibration_plot.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -68,7 +69,7 @@ void addNetwork(CalibrationDialog* dialog, const QString& title) {
         if (action->text() != title) continue;
         menu->popup(dialog->mapToGlobal(QPoint(20, 20)));
         if (!QTest::qWaitForWindowExposed(menu)) qFatal("the menu does not open");
-        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+        test::clickInMenu(menu, action);
         return;
     }
     qFatal("no network %s", qPrintable(title));

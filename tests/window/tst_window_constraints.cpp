@@ -14,6 +14,7 @@
 #include "app/window/offer_bar.hpp"
 #include "core/io/placements/constraints_file.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
@@ -113,8 +114,7 @@ private Q_SLOTS:
             menu->popup(shown.window.mapToGlobal(QPoint(20, 20)));
             QVERIFY(QTest::qWaitForWindowExposed(menu));
             for (QAction* action : menu->actions()) {
-                if (action->text() == device)
-                    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+                if (action->text() == device) test::clickInMenu(menu, action);
             }
             QVERIFY(shown.waitUntilIdle());
             QCOMPARE(rulesOf(shown).size(), std::size_t{1});

@@ -15,6 +15,7 @@
 #include <QWheelEvent>
 
 #include "tests/support/graphs.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/find_bar.hpp"
@@ -270,8 +271,7 @@ private Q_SLOTS:
         menu->popup(QPoint(100, 100));
         QCOMPARE(menu->actions().size(), 3);
         QTRY_VERIFY(menu->actions().at(target)->text().contains(expected));
-        QTest::mouseClick(menu, Qt::LeftButton, {},
-                          menu->actionGeometry(menu->actions().at(target)).center());
+        test::clickInMenu(menu, menu->actions().at(target));
         QCOMPARE(shown.deviceOf("branch2"), target);
         QVERIFY(!menu->isVisible());
     }

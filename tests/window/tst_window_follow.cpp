@@ -11,6 +11,7 @@
 #include <QToolButton>
 
 #include "tests/support/graphs.hpp"
+#include "tests/support/menus.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
@@ -124,7 +125,7 @@ private Q_SLOTS:
             if (action->text() == QStringLiteral("Follow this run")) follow = action;
         }
         QVERIFY(follow != nullptr && follow->isEnabled() && !follow->isChecked());
-        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(follow).center());
+        test::clickInMenu(menu, follow);
         QCOMPARE(shown.document.pinnedRun()->id(), behind);
         QVERIFY(rowOf(shown, behind).pinned && rowOf(shown, behind).shown && !rowOf(shown, ahead).shown);
         QVERIFY2(statusText(shown, "Search").contains("alone"), qPrintable(statusText(shown, "Search")));

@@ -150,7 +150,7 @@ std::optional<Numbers> transpose(const onnx::NodeProto& node, const Operands& in
 /// Squeeze and Unsqueeze between a number and a list with one item.
 std::optional<Numbers> squeeze(const onnx::NodeProto&, const Operands& in) {
     if (in[0]->values.size() != 1) return {};
-    return Numbers{{}, in[0]->type, in[0]->values};
+    return Numbers{{}, in[0]->type, {in[0]->values.front()}};
 }
 std::optional<Numbers> unsqueeze(const onnx::NodeProto& node, const Operands& in) {
     const std::size_t axes = in.size() > 1 ? in[1]->values.size() : integers_attribute(node, "axes").size();

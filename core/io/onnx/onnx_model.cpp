@@ -134,6 +134,42 @@ std::uintmax_t checked_size(const Path& file) {
     return bytes;
 }
 
+/// Moves the messages of a repeated field to the unknown fields, if the library knows the field.
+void make_unknown(google::protobuf::Message& message, int number) {
+    const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByNumber(number);
+    if (field == nullptr || !field->is_repeated() || field->type() != FieldDescriptor::TYPE_MESSAGE) return;
+    const google::protobuf::Reflection& reflection = *message.GetReflection();
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        reflection.MutableUnknownFields(&message)->AddLengthDelimited(
+            number, reflection.GetRepeatedMessage(message, field, i).SerializeAsString());
+    }
+    reflection.ClearField(&message, field);
+}
+
+void make_unknown(onnx::GraphProto& graph);
+
+void make_unknown(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+    for (onnx::NodeProto& node : nodes) {
+        make_unknown(node, kNodeMetadata);
+        make_unknown(node, kNodeDeviceConfigurations);
+        for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_g()) make_unknown(*attribute.mutable_g());
+            for (onnx::GraphProto& graph : *attribute.mutable_graphs()) make_unknown(graph);
+        }
+    }
+}
+
+void make_unknown(onnx::GraphProto& graph) {
+    make_unknown(*graph.mutable_node());
+}
+
+void make_newer_fields_unknown(onnx::ModelProto& model) {
+    if (onnx::NodeProto::descriptor()->FindFieldByNumber(kNodeMetadata) == nullptr) return;
+    make_unknown(model, kModelConfiguration);
+    make_unknown(*model.mutable_graph());
+    for (onnx::FunctionProto& function : *model.mutable_functions()) make_unknown(*function.mutable_node());
+}
+
 /// A file that stays open for reading during the lifetime of the object.
 class OpenFile {
 public:
@@ -164,6 +200,7 @@ onnx::ModelProto read_onnx_model(const Path& file) {
     onnx::ModelProto model;
     if (!model.ParseFromString(text)) fail_file(file, "is no ONNX model, or is damaged");
     if (!model.has_graph()) fail_file(file, "is no ONNX model: it has no graph");
+    make_newer_fields_unknown(model);
     return model;
 }
 
@@ -172,6 +209,7 @@ onnx::ModelProto read_whole_onnx_model(const Path& file) {
     OpenFile open(file);
     onnx::ModelProto model;
     if (!model.ParseFromZeroCopyStream(&open.stream())) fail_file(file, "is no ONNX model, or is damaged");
+    make_newer_fields_unknown(model);
     return model;
 }
 

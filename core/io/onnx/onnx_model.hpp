@@ -13,9 +13,11 @@
 
 namespace placewright {
 
-/// Field of NodeProto.metadata_props, which is newer than the library (ONNX 1.18): the library keeps it as an
-/// unknown field.
-inline constexpr int kNodeMetadata = 9;
+// Fields that are newer than the oldest library (ONNX 1.12), which keeps them as unknown fields. In the
+// models that are read here they are unknown fields with newer libraries, too.
+inline constexpr int kNodeMetadata = 9;               ///< NodeProto.metadata_props, ONNX 1.16
+inline constexpr int kNodeDeviceConfigurations = 10;  ///< NodeProto.device_configurations, ONNX 1.18
+inline constexpr int kModelConfiguration = 26;        ///< ModelProto.configuration, ONNX 1.18
 
 /// Returns the model in a file without the content of tensors of more than 64 KiB; external data is not read.
 /// Limits: 2 GB of file (protobuf's limit), 256 MiB of it outside such tensors, 10 million messages and

@@ -27,10 +27,7 @@ constexpr const char* kDeviceKey = "placewright.device";
 constexpr const char* kLayerKey = "layer_ann";  // ONNX Runtime's
 constexpr const char* kConfiguration = "placewright";
 
-// Fields of onnx.proto that are newer than the library (ONNX 1.18); they are written as unknown fields.
-constexpr int kNodeDeviceConfigurations = 10;  // NodeProto.device_configurations, from IR version 11 on
-constexpr int kModelConfiguration = 26;        // ModelProto.configuration, from IR version 11 on
-constexpr std::int64_t kMultiDeviceVersion = 11;
+constexpr std::int64_t kMultiDeviceVersion = 11;  ///< of the IR, for configurations of devices
 
 /// Returns the group of nodes on a device: its name, unless that has characters of the settings' grammar.
 std::string layer_of(const Machine& machine, DeviceId device) {

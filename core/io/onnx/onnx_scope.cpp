@@ -31,6 +31,20 @@ onnx::TypeProto tensor_type(std::int32_t element, const auto& extents) {
     return type;
 }
 
+/// The context keeps pointers to the arguments.
+template <class Context>
+Context inference_context(onnx::NodeProto& node,
+                          const std::unordered_map<std::string, onnx::TypeProto*>& types,
+                          const std::unordered_map<std::string, const TensorProto*>& tensors) {
+    const onnx::ShapeInferenceOptions options;
+    // ONNX 1.15 has added the options.
+    if constexpr (requires { Context(node, types, tensors, {}, options); }) {
+        return Context(node, types, tensors, {}, options);
+    } else {
+        return Context(node, types, tensors, {});
+    }
+}
+
 bool is_complete(const onnx::TypeProto& type) {
     if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return false;
     return std::ranges::all_of(type.tensor_type().shape().dim(),
@@ -404,7 +418,8 @@ std::string OnnxScope::infer_by_schema(const onnx::OpSchema& schema, onnx::NodeP
             known != nullptr && known->values.size() <= most && known->shape.size() < kMostRank)
             tensor_pointers[input] = &(tensors[input] = stored_tensor(*known));
     }
-    onnx::shape_inference::InferenceContextImpl context(node, types, tensor_pointers, {});
+    auto context =
+        inference_context<onnx::shape_inference::InferenceContextImpl>(node, types, tensor_pointers);
     schema.GetTypeAndShapeInferenceFunction()(context);
     std::string problem;
     for (int i = 0; i < node.output_size(); ++i) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <torch/version.h>
-
 namespace placewright {
 
 DeviceId& MemoryTracker::device_of_thread() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <c10/core/Allocator.h>
+#include <torch/version.h>
 
 #include "core/machine/machine.hpp"
 
@@ -25,7 +26,7 @@ public:
     /// Device to which this thread's allocations on the host count.
     static DeviceId& device_of_thread();
 
-#if defined(TORCH_VERSION_MAJOR) && TORCH_VERSION_MAJOR >= 2
+#if TORCH_VERSION_MAJOR >= 2
     void reportMemoryUsage(void* pointer, std::int64_t size, std::size_t, std::size_t,
                            c10::Device at) override {
         report(pointer, size, at);

@@ -11,6 +11,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -181,7 +182,7 @@ public:
     void copy(TensorId tensor, DeviceId to) override {
         const DeviceId from = device_of_[problem_->producer[tensor]];
         MemoryTracker::device_of_thread() = to;
-        const at::NoGradGuard no_gradient;
+        const c10::NoGradGuard no_gradient;
         const at::Tensor& value = slot(tensor, from);
         if (!value.defined()) return;
         const Op& producer = graph_.op(problem_->producer[tensor]);
@@ -374,7 +375,7 @@ std::int64_t TorchRunner::index_bound(OpId op) const {
 }
 
 void TorchRunner::allocate() {
-    const at::NoGradGuard no_gradient;
+    const c10::NoGradGuard no_gradient;
     for (OpId id = 0; id < graph_.size(); ++id) {
         const Op& op = graph_.op(id);
         if (op.phase != Phase::forward) continue;
@@ -462,7 +463,7 @@ void TorchRunner::forward(OpId id) {
     const Op& forward_op = graph_.op(own);
     const DeviceId device = device_of_[id];
     const bool tracked = training_ && node.derived > 0 && node.recomputed == op.recomputes;
-    const at::AutoGradMode mode(tracked);
+    const c10::AutoGradMode mode(tracked);
     Tensors inputs;
     inputs.reserve(forward_op.inputs.size());
     for (std::size_t k = 0; k < forward_op.inputs.size(); ++k) {
@@ -532,7 +533,7 @@ void TorchRunner::backward(OpId id) {
     const DeviceId device = device_of_[id];
     const Op& forward_op = graph_.op(own);
     {
-        const at::NoGradGuard no_gradient;
+        const c10::NoGradGuard no_gradient;
         sum_gradients(own, incoming_[id], device);
     }
     if (kind_info(forward_op.kind).parameter) {
@@ -559,12 +560,12 @@ void TorchRunner::backward(OpId id) {
             gradients.push_back(node.gradients[k]);
         }
         if (!outputs.empty()) {
-            const at::AutoGradMode mode(true);
+            const c10::AutoGradMode mode(true);
             found = torch::autograd::grad(outputs, wanted, gradients, node.derived_left > 1, false, true);
         }
     }
     found.resize(wanted.size());
-    const at::NoGradGuard no_gradient;
+    const c10::NoGradGuard no_gradient;
     for (std::size_t k = 0; k < wanted.size(); ++k) {
         if (!found[k].defined()) found[k] = at::zeros_like(wanted[k]);
     }
@@ -583,7 +584,7 @@ void TorchRunner::backward(OpId id) {
 void TorchRunner::update(OpId id) {
     const OpId own = graph_.op(id).forward_op;
     Node& node = nodes_[own];
-    const at::NoGradGuard no_gradient;
+    const c10::NoGradGuard no_gradient;
     // The gradient of a parameter with one reader comes straight from this reader.
     if (node.weight_gradients.empty()) {
         sum_gradients(own, incoming_[id], device_of_[id]);
