@@ -73,7 +73,8 @@ const std::vector<AlgorithmInfo>& all_algorithms() {
         for (AlgorithmInfo& info : all)
             info.make = info.missing.empty() ? obeying_rules(std::move(info.make)) : refusal(info.missing);
         all = with_texts(std::move(all));
-        std::ranges::stable_partition(all, [](const AlgorithmInfo& info) { return info.missing.empty(); });
+        std::stable_partition(all.begin(), all.end(),
+                              [](const AlgorithmInfo& info) { return info.missing.empty(); });
         return all;
     }();
     return list;

@@ -161,10 +161,10 @@ void DevicePanel::listChannels() {
     m_channels.resize(m_machine ? m_machine->channels().size() : 0);
     std::iota(m_channels.begin(), m_channels.end(), ChannelId{0});
     // Transfers are counted, not bytes: messages of zero bytes with given times also use a channel.
-    const auto idle = std::ranges::stable_partition(m_channels, [this](ChannelId channel) {
+    const auto idle = std::stable_partition(m_channels.begin(), m_channels.end(), [this](ChannelId channel) {
         return !m_outcome || m_outcome->channel_transfers[channel] > 0;
     });
-    m_busyChannels = m_channels.size() - idle.size();
+    m_busyChannels = static_cast<std::size_t>(idle - m_channels.begin());
     updateGeometry();
     update();
 }

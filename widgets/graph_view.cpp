@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/sorted.hpp"
 #include "widgets/graph_minimap.hpp"
 #include "widgets/palette.hpp"
 
@@ -403,7 +404,7 @@ std::vector<std::uint32_t> GraphView::selectedNodes() const {
         if (const int node = nodeOf(op); node >= 0) nodes.push_back(static_cast<std::uint32_t>(node));
     }
     std::ranges::sort(nodes);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    erase_repeats(nodes);
     return nodes;
 }
 

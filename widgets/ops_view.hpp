@@ -91,6 +91,7 @@ Q_SIGNALS:
     void opActivated(placewright::OpId op);
 
 protected:
+    using QTableView::setSelection;
     void paintEvent(QPaintEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void changeEvent(QEvent*) override;

@@ -192,7 +192,8 @@ void stylePlot(QCustomPlot& plot) {
     plot.setBackground(base);
     plot.setLocale(QLocale());  // with group separators, which QCustomPlot leaves out
     for (QCPAxis* axis : axesOf(plot)) {
-        if (typeid(*axis->ticker()) == typeid(QCPAxisTicker))
+        const QCPAxisTicker& ticker = *axis->ticker();
+        if (typeid(ticker) == typeid(QCPAxisTicker))
             axis->setTicker(QSharedPointer<QCPAxisTicker>(new ShortTicker<QCPAxisTicker>));
         axis->setBasePen(line);
         axis->setTickPen(line);
@@ -225,7 +226,10 @@ void fitAround(QCustomPlot& plot, bool legend) {
     plot.plotLayout()->setRowSpacing(2);
     QObject::connect(&plot, &QCustomPlot::afterLayout, &plot, [&plot, legend] {
         bool changed = legend && fitLegend(plot);
-        for (QCPAxis* axis : axesOf(plot)) changed |= fitTitle(*axis) | fitTicks(*axis);
+        for (QCPAxis* axis : axesOf(plot)) {
+            changed = fitTitle(*axis) || changed;
+            changed = fitTicks(*axis) || changed;
+        }
         if (changed) plot.replot(QCustomPlot::rpQueuedReplot);
     });
 }

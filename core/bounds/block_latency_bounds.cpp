@@ -209,9 +209,10 @@ private:
             }
         };
         add_outputs(spine_.backbone[k], segment.block);
-        for (const auto& [op, vertex] : segment.vertex) {
-            add_outputs(op, vertex);
-            for_each_input(op, [&](TensorId tensor) {
+        for (const auto& member : segment.vertex) {
+            const auto vertex = member.second;
+            add_outputs(member.first, vertex);
+            for_each_input(member.first, [&](TensorId tensor) {
                 if (const auto before = segment.vertex.find(problem_.producer[tensor]);
                     before != segment.vertex.end())
                     network.connect(vertex, before->second, kForbidden);

@@ -10,6 +10,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
+#include "core/base/sorted.hpp"
 #include "core/bounds/min_cut.hpp"
 
 namespace placewright {
@@ -260,7 +261,7 @@ std::optional<double> balanced_load_s(const LoadModel& model, const LeastLoads& 
         }
     }
     std::ranges::sort(thresholds);
-    thresholds.erase(std::ranges::unique(thresholds).begin(), thresholds.end());
+    erase_repeats(thresholds);
     std::size_t low = 0, high = thresholds.size() - 1;
     std::optional<double> at_high = shared_load_s(model, least, thresholds[high], stop);
     if (!at_high) return {};

@@ -2,9 +2,12 @@
 #include "core/bounds/min_cut.hpp"
 
 #include <boost/graph/adjacency_list.hpp>
-// Its loops begin with iterators that are set by boost::tie, which GCC 12 does not follow.
+// Its loops begin with iterators that are set by boost::tie, which GCC 12 does not follow. Clang has no such
+// warning.
 #pragma GCC diagnostic push
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #pragma GCC diagnostic pop
 

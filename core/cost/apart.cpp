@@ -76,7 +76,8 @@ std::vector<GroupClass> classes_of(const Problem& problem, std::span<const Devic
         std::vector<DeviceId> devices(allowed.begin(), allowed.end());
         const auto [place, is_new] = known.try_emplace({parts, devices}, classes.size());
         if (is_new) {
-            std::ranges::stable_partition(devices, [&](DeviceId device) { return !is_cpu(problem, device); });
+            std::stable_partition(devices.begin(), devices.end(),
+                                  [&](DeviceId device) { return !is_cpu(problem, device); });
             if (!wanted.empty()) {
                 const auto first = std::ranges::find(devices, wanted[group]);
                 if (first != devices.end()) std::rotate(devices.begin(), first, first + 1);

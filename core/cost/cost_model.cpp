@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/sorted.hpp"
 #include "core/cost/device_time.hpp"
 #include "core/cost/exprimo_cost.hpp"
 #include "core/cost/op_work.hpp"
@@ -153,8 +154,7 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     if (op.kind == "embedding" && runs_forward(op) && !op.read_bytes) return lookup_traffic(graph, op);
     std::vector<TensorRef> inputs = op.inputs;
     std::ranges::sort(inputs, {}, [](const TensorRef& ref) { return std::pair(ref.op, ref.output); });
-    const auto repeated = std::ranges::unique(inputs);
-    inputs.erase(repeated.begin(), repeated.end());
+    erase_repeats(inputs);
     for (const TensorRef& input : inputs) traffic.read_bytes += tensor_bytes(graph, input);
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
 

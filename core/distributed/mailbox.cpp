@@ -105,7 +105,7 @@ std::optional<Message> Mailbox::next() {
             return {};
         int bytes = 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
-        incoming.emplace();
+        incoming = Traffic::Incoming();
         incoming->message = {status.MPI_SOURCE, status.MPI_TAG, Bytes(static_cast<std::size_t>(bytes))};
         if (!works(
                 MPI_Imrecv(incoming->message.bytes.data(), bytes, MPI_BYTE, &handle, &incoming->request))) {

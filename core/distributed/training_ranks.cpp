@@ -14,7 +14,7 @@ TrainingRanks::TrainingRanks(std::stop_token stop) : stop_(std::move(stop)), hos
 
 TrainingRanks::~TrainingRanks() {
     if (rank() == 0) {
-        for (int other = 1; other < mailbox_.size(); ++other) mailbox_.post(other, kEnd);
+        for (int other = 1; other < mailbox_.size(); ++other) mailbox_.post(other, kEndOfTraining);
     }
     // Ranks that are still in an exchange learn of the end there, and shares that no rank waits for any more
     // may stay under way.
@@ -32,8 +32,8 @@ void TrainingRanks::take() {
         const auto from = static_cast<std::size_t>(message->rank);
         if (message->tag == kHost) hosts_[from] = text_of(message->bytes);
         if (message->tag == kShare) shares_[from].push_back(std::move(message->bytes));
-        if (message->tag == kFailed) throw RankError(name(message->rank), text_of(message->bytes));
-        if (message->tag == kEnd) ended_ = true;
+        if (message->tag == kCannotContinue) throw RankError(name(message->rank), text_of(message->bytes));
+        if (message->tag == kEndOfTraining) ended_ = true;
     }
     if (!mailbox_.error().empty()) throw std::runtime_error(mailbox_.error());
 }
@@ -69,7 +69,7 @@ void TrainingRanks::require_same(const std::string& conditions) {
 }
 
 void TrainingRanks::fail(const std::string& why) {
-    mailbox_.post(0, kFailed, bytes_of(why));
+    mailbox_.post(0, kCannotContinue, bytes_of(why));
     while (!ended_) {
         mailbox_.sent();
         take();

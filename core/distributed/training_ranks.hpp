@@ -47,10 +47,10 @@ public:
 
 private:
     enum Tag : int {
-        kHost,    ///< host name
-        kShare,   ///< share of an exchange
-        kFailed,  ///< reason
-        kEnd,
+        kHost,            ///< host name
+        kShare,           ///< share of an exchange
+        kCannotContinue,  ///< reason
+        kEndOfTraining,
     };
 
     std::string name(int rank) const;

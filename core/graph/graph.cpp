@@ -10,6 +10,7 @@
 
 #include <queue>
 
+#include "core/base/sorted.hpp"
 #include "core/base/text.hpp"
 
 namespace placewright {
@@ -342,8 +343,7 @@ std::vector<OpId> Graph::model_consumers(OpId id) const {
         readers.insert(readers.end(), behind.begin(), behind.end());
     }
     std::ranges::sort(readers);
-    const auto repeated = std::ranges::unique(readers);
-    readers.erase(repeated.begin(), repeated.end());
+    erase_repeats(readers);
     return readers;
 }
 

@@ -58,7 +58,7 @@ NamedOption by_number(const std::string& name, Get get, double least, double mos
                 if constexpr (std::is_floating_point_v<Number>) return OptionValue(double(value));
                 return OptionValue(static_cast<std::int64_t>(value));
             },
-            [name, get, least, most](JobOptions& options, const OptionValue& value) {
+            [=](JobOptions& options, const OptionValue& value) {
                 auto& target = get(options);
                 using Number = std::decay_t<decltype(target)>;
                 if constexpr (std::is_same_v<Number, bool>) {
@@ -88,7 +88,7 @@ NamedOption by_optional(const std::string& name, Get get, double least, double m
                 if constexpr (std::is_floating_point_v<Number>) return OptionValue(double(*value));
                 return OptionValue(static_cast<std::int64_t>(*value));
             },
-            [name, get, least, most](JobOptions& options, const OptionValue& value) {
+            [=](JobOptions& options, const OptionValue& value) {
                 const auto* whole = std::get_if<std::int64_t>(&value);
                 const auto* real = std::get_if<double>(&value);
                 if (whole == nullptr && real == nullptr) refuse(name, value);

@@ -55,9 +55,9 @@ void PlacetoState::turn_to(GroupId node) {
     }
     // Size of the interval between the node's earliest start and latest end, at least a fiftieth of the
     // longest path.
-    constexpr float kNear = 0.02F;
-    const float slack = std::max(kNear, 1 - graph_.top_level[node] - graph_.bottom_level[node]);
-    const float first = graph_.top_level[node] - kNear,
+    constexpr float kLeastSlack = 0.02F;
+    const float slack = std::max(kLeastSlack, 1 - graph_.top_level[node] - graph_.bottom_level[node]);
+    const float first = graph_.top_level[node] - kLeastSlack,
                 last = graph_.top_level[node] + graph_.duration[node] + slack;
     std::ranges::fill(beside_, 0.0F);
     std::ranges::fill(near_, 0.0F);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -182,7 +181,8 @@ double set_levels(PolicyGraph& graph, std::span<const double> times_s) {
         }
         longest_s = std::max(longest_s, above_s[node] + times_s[node]);
     }
-    for (const GroupId node : std::views::reverse(graph.order)) {
+    for (auto at = graph.order.rbegin(); at != graph.order.rend(); ++at) {
+        const GroupId node = *at;
         for (const GroupId behind : graph.children(node)) {
             if (place[node] < place[behind]) below_s[node] = std::max(below_s[node], below_s[behind]);
         }

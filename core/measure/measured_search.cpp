@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/sorted.hpp"
 #include "core/search/score_cache.hpp"
 #include "core/sim/simulator.hpp"
 
@@ -137,7 +138,7 @@ bool BestPlacements::evaluate_stream(PlacementStream& stream, std::stop_token st
 
 void BestPlacements::add(const Placement& placement, const Score& score) {
     if (best_.size() >= most_ && score.penalised_s >= best_.back().score.penalised_s) return;
-    const auto equal = std::ranges::equal_range(best_, score.penalised_s, {}, penalised_s);
+    const auto equal = section_of(best_, score.penalised_s, penalised_s);
     if (std::ranges::find(equal, placement, &ScoredPlacement::placement) != equal.end()) return;
     best_.insert(equal.end(), {score, placement});
     if (best_.size() > most_) best_.pop_back();

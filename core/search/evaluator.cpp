@@ -281,7 +281,7 @@ private:
 
     /// Scores an item and tells the stream. The caller does not hold the lock, and holds it afterwards.
     void score(PlacementStream& stream, StreamItem& item, Simulators& own, StreamLock& lock) {
-        stream.make(item);
+        stream.fill(item);
         lock.lock();
         if (stream.knows(item)) return;
         if (const Score* const known = cache_.find(item.key)) return stream.scored(item, *known);
@@ -363,9 +363,9 @@ bool Evaluator::evaluate_stream(PlacementStream& stream, std::stop_token stop) {
         while (StreamItem* const item = stream.next()) items.push_back(item);
         if (items.empty()) return true;
         if (Workers* const own = workers()) {
-            own->for_each(items.size(), [&](unsigned, std::size_t i) { stream.make(*items[i]); });
+            own->for_each(items.size(), [&](unsigned, std::size_t i) { stream.fill(*items[i]); });
         } else {
-            for (StreamItem* const item : items) stream.make(*item);
+            for (StreamItem* const item : items) stream.fill(*item);
         }
         std::erase_if(items, [&](StreamItem* item) { return stream.knows(*item); });
         placements.clear();

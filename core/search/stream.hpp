@@ -19,7 +19,7 @@ struct Scored {
     Score score;
 };
 
-/// A placement that a stream gives out to be scored. PlacementStream::make() fills in all of it.
+/// A placement that a stream gives out to be scored. PlacementStream::fill() fills in all of it.
 struct StreamItem {
     const Placement* placement = nullptr;
     PlacementKey key;                 ///< of the placement
@@ -33,7 +33,7 @@ struct StreamItem {
 /// score's effect and gives the item out; if the guess was wrong, the item does not count. So what counts
 /// does not depend on the number of threads.
 ///
-/// Several threads may call make() at the same time; all other functions are called by one thread at a time.
+/// Several threads may call fill() at the same time; all other functions are called by one thread at a time.
 /// All are called within Workers::for_each(), which must not be nested: a stream must not use the threads.
 class PlacementStream {
 public:
@@ -43,7 +43,7 @@ public:
     /// scored first, or if this section of the stream (Optimizer::stream()) has ended.
     virtual StreamItem* next() = 0;
     /// Fills in the item.
-    virtual void make(StreamItem& item) = 0;
+    virtual void fill(StreamItem& item) = 0;
     /// Returns true if the search has scored this placement before. The item then counts as scored, and the
     /// caller must not call scored().
     virtual bool knows(StreamItem& /*item*/) { return false; }
@@ -67,7 +67,7 @@ public:
     explicit ForwardedStream(PlacementStream& stream) : stream_(stream) {}
 
     StreamItem* next() override { return stream_.next(); }
-    void make(StreamItem& item) override { stream_.make(item); }
+    void fill(StreamItem& item) override { stream_.fill(item); }
     bool knows(StreamItem& item) override { return stream_.knows(item); }
     void scored(StreamItem& item, const Score& score) override { stream_.scored(item, score); }
     std::span<const Scored> counted() const override { return stream_.counted(); }

@@ -25,7 +25,7 @@ public:
             made_.clear();
             while (StreamItem* const item = items->next()) made_.push_back(item);
             if (made_.empty() && (is_exhausted() || open() > 0 || stop().stop_requested())) return {};
-            for_each(made_.size(), [&](std::size_t i) { items->make(*made_[i]); });
+            for_each(made_.size(), [&](std::size_t i) { items->fill(*made_[i]); });
             for (StreamItem* const item : made_) {
                 if (!items->knows(*item)) items_.push_back(item);
             }
@@ -64,7 +64,7 @@ public:
         ++given_here_;
         return &items_[given_++];
     }
-    void make(StreamItem& item) override {
+    void fill(StreamItem& item) override {
         const std::size_t i = index_of(item);
         optimizer_.make(i);
         item.placement = &optimizer_.asked()[i];

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/base/sorted.hpp"
 #include "core/sim/memory_rules.hpp"
 
 namespace placewright {
@@ -55,8 +56,8 @@ public:
 
     /// The spans that bring a tensor to a device, one per channel of the route.
     std::span<const std::uint32_t> hops(std::uint32_t batch, TensorId tensor, DeviceId to) const {
-        const auto found = std::ranges::equal_range(transfers_, Key(batch, message_of(tensor), to), {},
-                                                    [this](std::uint32_t i) { return key_of(i); });
+        const auto found = section_of(transfers_, Key(batch, message_of(tensor), to),
+                                      [this](std::uint32_t i) { return key_of(i); });
         return {found.begin(), found.end()};
     }
     std::span<const std::uint32_t> hops(const Span& hop) const { return hops(hop.batch, hop.tensor, hop.to); }
@@ -163,7 +164,7 @@ private:
                    span.end_s > span.start_s &&
                    trace_.issues[index_.op_span(span.batch, span.op)].thread == 0;
         };
-        const auto ended = std::ranges::equal_range(trace_.spans, time_s, {}, &Span::end_s);
+        const auto ended = section_of(trace_.spans, time_s, &Span::end_s);
         for (auto span = ended.end(); span != ended.begin();) {
             --span;
             if (span->kind != Span::Kind::op) continue;
@@ -184,8 +185,8 @@ private:
             }
             std::ranges::stable_sort(issued_, {}, [this](std::uint32_t i) { return trace_.issues[i].end_s; });
         }
-        const auto found = std::ranges::equal_range(
-            issued_, time_s, {}, [this](std::uint32_t i) { return trace_.issues[i].end_s; });
+        const auto found =
+            section_of(issued_, time_s, [this](std::uint32_t i) { return trace_.issues[i].end_s; });
         std::uint32_t best = kNoSpan;
         for (const std::uint32_t i : found) {
             if (trace_.spans[i].batch > trace_.spans[other].batch) continue;
@@ -282,7 +283,7 @@ private:
     /// The op whose end freed the buffer of what is streamed, or admitted its batch.
     std::uint32_t what_freed_buffer(const Span& copy) const {
         std::uint32_t last = kNoSpan;
-        const auto ended = std::ranges::equal_range(trace_.spans, copy.queued_s, {}, &Span::end_s);
+        const auto ended = section_of(trace_.spans, copy.queued_s, &Span::end_s);
         for (auto span = ended.begin(); copy.queued_s > 0 && span != ended.end(); ++span) {
             if (span->kind != Span::Kind::op) continue;
             const auto at = static_cast<std::uint32_t>(span - trace_.spans.begin());
@@ -303,7 +304,7 @@ private:
             if (trace_.spans[at].start_s == source.queued_s) first = std::min(first, trace_.started_by[at]);
         }
         if (first != kNoSpan) return first;
-        const auto ended = std::ranges::equal_range(trace_.spans, source.queued_s, {}, &Span::end_s);
+        const auto ended = section_of(trace_.spans, source.queued_s, &Span::end_s);
         const auto last_of_batch = std::ranges::find_if(ended, [this](const Span& span) {
             return span.kind == Span::Kind::op &&
                    index_.last_op(span.batch) == index_.op_span(span.batch, span.op);

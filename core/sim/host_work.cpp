@@ -29,7 +29,7 @@ Program program_of(const Problem& problem) {
     program.ops.resize(problem.ops);
     std::iota(program.ops.begin(), program.ops.end(), 0U);
     // Files that hold a whole training step have the updates where they belong.
-    std::ranges::stable_partition(program.ops, [&](OpId id) {
+    std::stable_partition(program.ops.begin(), program.ops.end(), [&](OpId id) {
         const Op& op = graph.op(id);
         return op.phase != Phase::update || op.forward_op == kInvalidOp || problem.optimizer_in_backward;
     });

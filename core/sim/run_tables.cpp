@@ -294,8 +294,8 @@ void PlacedTables::issue(const Tables& tables) {
     last_stop = kInvalidOp;
     double main_s = 0;  // after last_stop
     const auto& [in_order, backward_begin, backward_end] = tables.program;
-    const auto part = [&](std::size_t first, std::size_t count) {
-        return std::span(in_order).subspan(first, count);
+    const auto part = [ops = std::span(in_order)](std::size_t first, std::size_t count) {
+        return ops.subspan(first, count);
     };
     for (const OpId op : part(0, backward_begin)) issue_op<true>(tables, op, main_s);
     std::ranges::fill(thread_s_, main_s);

@@ -44,9 +44,9 @@ class Watched final : public ForwardedStream {
 public:
     Watched(PlacementStream& stream, std::function<void()> before)
         : ForwardedStream(stream), before_(std::move(before)) {}
-    void make(StreamItem& item) override {
+    void fill(StreamItem& item) override {
         before_();
-        ForwardedStream::make(item);
+        ForwardedStream::fill(item);
     }
 
 private:
@@ -82,7 +82,7 @@ private Q_SLOTS:
         const StreamLimits limits{.threads = 4};
         const auto take = [&](PlacementStream& stream) {
             StreamItem* const item = stream.next();
-            if (item != nullptr) stream.make(*item);
+            if (item != nullptr) stream.fill(*item);
             return item;
         };
         PlacementStream& stream = *optimizer->stream(limits);

@@ -17,6 +17,7 @@
 #include <QScreen>
 #include <QScrollBar>
 #include <QShortcut>
+#include <QSpinBox>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTreeWidget>
@@ -26,6 +27,7 @@
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/sorted.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -435,8 +437,7 @@ CdfData CompareWindow::cdf() const {
         } else {
             for (const ComparedRun& run : item->compared.runs) seeds.push_back(run.seed);
             std::ranges::sort(seeds);
-            const auto repeated = std::ranges::unique(seeds);
-            seeds.erase(repeated.begin(), repeated.end());
+            erase_repeats(seeds);
         }
         const std::size_t first = family.graphs.size();
         for (const std::uint64_t seed : seeds)

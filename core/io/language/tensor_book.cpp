@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/sorted.hpp"
 #include "core/base/text.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/state/safetensors.hpp"
@@ -75,8 +76,8 @@ std::optional<Checkpoint> read_checkpoint(const Path& folder) {
     std::ranges::sort(indexes);
     std::ranges::sort(weights);
     // model.safetensors.index.json before pytorch_model.bin.index.json.
-    std::ranges::stable_partition(
-        indexes, [](const Path& path) { return path.string().ends_with("safetensors.index.json"); });
+    std::stable_partition(indexes.begin(), indexes.end(),
+                          [](const Path& path) { return path.string().ends_with("safetensors.index.json"); });
     if (!indexes.empty()) {
         Checkpoint checkpoint{indexes.front(), {}};
         std::vector<std::string> shards;
@@ -85,8 +86,7 @@ std::optional<Checkpoint> read_checkpoint(const Path& folder) {
             shards.push_back(file);
         }
         std::ranges::sort(shards);
-        const auto repeated = std::ranges::unique(shards);
-        shards.erase(repeated.begin(), repeated.end());
+        erase_repeats(shards);
         for (const std::string& shard : shards) {
             if (is_plain_name(shard)) add_sizes(folder / shard, checkpoint);
         }

@@ -5,8 +5,8 @@ namespace placewright {
 
 Json options_json(const OptionValues& values) {
     Json json = Json::object();
-    for (const auto& [name, value] : values)
-        std::visit([&](const auto& plain) { json[name] = plain; }, value);
+    for (const auto& entry : values)
+        std::visit([&](const auto& plain) { json[entry.first] = plain; }, entry.second);
     return json;
 }
 

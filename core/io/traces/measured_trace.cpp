@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/sorted.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/io/text/name_list.hpp"
 #include "core/io/traces/op_runs.hpp"
@@ -326,8 +327,8 @@ private:
         }
         result_.missing = missing.empty() ? std::string() : missing.text();
         std::ranges::sort(unnamed_);
-        result_.by_placement =
-            static_cast<std::size_t>(std::ranges::unique(unnamed_).begin() - unnamed_.begin());
+        erase_repeats(unnamed_);
+        result_.by_placement = unnamed_.size();
     }
 
     const TraceFile& trace_;

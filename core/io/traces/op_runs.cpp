@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/sorted.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/io/networks/module_names.hpp"
 #include "core/io/text/input_error.hpp"
@@ -53,8 +54,9 @@ public:
         }
         for (auto& [scope, ids] : scopes) {
             if (outer.contains(scope)) continue;
-            const bool same_kind = std::ranges::all_of(
-                ids, [&](OpId id) { return graph.op(id).kind == graph.op(ids.front()).kind; });
+            const std::string& kind = graph.op(ids.front()).kind;
+            const bool same_kind =
+                std::ranges::all_of(ids, [&](OpId id) { return graph.op(id).kind == kind; });
             if (ids.size() == 1) {
                 ops_.try_emplace(scope, ids.front());
             } else if (same_kind) {
@@ -208,7 +210,7 @@ private:
     }
     /// The kernels with a number, in the order of their events.
     static auto kernels_of(const std::vector<IdOfEvent>& kernels, std::int64_t id) {
-        return std::ranges::equal_range(kernels, id, {}, &IdOfEvent::first);
+        return section_of(kernels, id, &IdOfEvent::first);
     }
 
     /// Calls `use` for an event and all events nested in it on its lane.

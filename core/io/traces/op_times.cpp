@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "core/base/text.hpp"
@@ -57,7 +58,7 @@ OpTimes op_times(const TraceFile& trace, const Graph& graph, const std::string& 
             return run.op != first->op || run.part != first->part;
         });
         std::map<std::string, std::map<std::size_t, std::int64_t>> by_step;  // by device model
-        for (const OpRun& run : std::ranges::subrange(first, last)) {
+        for (const OpRun& run : std::span(first, last)) {
             const std::string& recorded = trace.lanes[trace.events[run.events.back()].lane].model;
             std::int64_t& duration_ns = by_step[model.empty() ? recorded : model][run.step];
             for (const std::uint32_t event : run.events) duration_ns += trace.events[event].duration_ns;

@@ -175,9 +175,9 @@ public:
         return nullptr;
     }
 
-    void make(StreamItem& item) override {
+    void fill(StreamItem& item) override {
         auto& own = static_cast<LaneItem&>(item);
-        own.lane->stream->make(*own.inner);
+        own.lane->stream->fill(*own.inner);
         item = *own.inner;
     }
 

@@ -77,7 +77,7 @@ public:
         if (current_score_ && stuck_) {
             learn_merges(scores);
         } else if (current_score_) {
-            learn(scores);
+            take_scores(scores);
             if (stuck_ && merges_when_stuck() && pieces_.count(current_) > 1) merges_left_ = kMostMerges;
         } else {
             current_score_ = scores[0];
@@ -94,7 +94,7 @@ protected:
     /// Fills batch_ with 1 to `limit` neighbours.
     virtual void propose(std::size_t limit) = 0;
     /// Takes the scores of batch_.
-    virtual void learn(std::span<const Score> scores) = 0;
+    virtual void take_scores(std::span<const Score> scores) = 0;
     /// Called when a climb begins at current_.
     virtual void begin() = 0;
 
@@ -194,7 +194,7 @@ private:
         }
     }
 
-    void learn(std::span<const Score> scores) override {
+    void take_scores(std::span<const Score> scores) override {
         const Step best = *best_step(scores);
         const bool gain = best.score.penalised_s < current_score_->penalised_s;
         if (gain || (options_.accept_equal && best.score.penalised_s == current_score_->penalised_s))
@@ -234,7 +234,7 @@ private:
         }
     }
 
-    void learn(std::span<const Score> scores) override {
+    void take_scores(std::span<const Score> scores) override {
         const Step best = *best_step(scores);
         if (best.score.penalised_s < current_score_->penalised_s) {
             take(best);
@@ -284,7 +284,7 @@ private:
         }
     }
 
-    void learn(std::span<const Score> scores) override {
+    void take_scores(std::span<const Score> scores) override {
         best_ = best_step(scores, best_);
         if (!round_is_over()) return;
         if (best_->score.penalised_s < current_score_->penalised_s) {

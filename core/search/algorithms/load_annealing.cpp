@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/infinity.hpp"
+#include "core/base/sorted.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/algorithms/incremental_objective.hpp"
 #include "core/search/parts/neighbourhood.hpp"
@@ -66,7 +67,7 @@ std::vector<std::vector<GroupId>> neighbours_of(const Problem& problem) {
     }
     for (std::vector<GroupId>& list : neighbours) {
         std::ranges::sort(list);
-        list.erase(std::ranges::unique(list).begin(), list.end());
+        erase_repeats(list);
     }
     return neighbours;
 }

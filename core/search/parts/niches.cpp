@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/sorted.hpp"
 #include "core/base/units.hpp"
 #include "core/search/options.hpp"
 
@@ -89,7 +90,7 @@ Niches::Niches(const DeviceChoices& choices, Indices sizes)
                 if (reader != producer) readers.push_back(reader);
             }
             std::ranges::sort(readers);
-            readers.erase(std::ranges::unique(readers).begin(), readers.end());
+            erase_repeats(readers);
             if (!readers.empty()) bytes_of[{producer, std::move(readers)}] += problem.tensor_bytes[tensor];
         }
         for (const auto& [ends, bytes] : bytes_of) {

@@ -68,7 +68,7 @@ public:
         return step;
     }
 
-    void make(StreamItem& item) override {
+    void fill(StreamItem& item) override {
         auto& step = static_cast<Step&>(item);
         if (step.from != nullptr) {
             Random random(steps_seed_ + step.number);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -126,9 +125,9 @@ private:
             argument == known.end() ? jit::toIValue(value) : c10::optional<IValue>(argument->second);
         if (!constant) return {};
         IValue found = *std::move(constant);
-        for (const std::string& name : std::views::reverse(names)) {
-            if (!found.isObject() || !found.toObjectRef().type()->findAttributeSlot(name)) return {};
-            found = found.toObjectRef().getAttr(name);
+        for (auto name = names.rbegin(); name != names.rend(); ++name) {
+            if (!found.isObject() || !found.toObjectRef().type()->findAttributeSlot(*name)) return {};
+            found = found.toObjectRef().getAttr(*name);
         }
         return found;
     }
