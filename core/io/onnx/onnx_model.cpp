@@ -134,15 +134,19 @@ std::uintmax_t checked_size(const Path& file) {
     return bytes;
 }
 
-/// Moves the messages of a repeated field to the unknown fields, if the library knows the field.
+/// Moves the messages of a repeated field to the unknown fields, before those that are there, if the library
+/// knows the field.
 void make_unknown(google::protobuf::Message& message, int number) {
     const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByNumber(number);
     if (field == nullptr || !field->is_repeated() || field->type() != FieldDescriptor::TYPE_MESSAGE) return;
     const google::protobuf::Reflection& reflection = *message.GetReflection();
+    google::protobuf::UnknownFieldSet unknown;
     for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
-        reflection.MutableUnknownFields(&message)->AddLengthDelimited(
-            number, reflection.GetRepeatedMessage(message, field, i).SerializeAsString());
+        unknown.AddLengthDelimited(number,
+                                   reflection.GetRepeatedMessage(message, field, i).SerializeAsString());
     }
+    unknown.MergeFrom(reflection.GetUnknownFields(message));
+    reflection.MutableUnknownFields(&message)->Swap(&unknown);
     reflection.ClearField(&message, field);
 }
 
@@ -150,8 +154,8 @@ void make_unknown(onnx::GraphProto& graph);
 
 void make_unknown(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
     for (onnx::NodeProto& node : nodes) {
-        make_unknown(node, kNodeMetadata);
         make_unknown(node, kNodeDeviceConfigurations);
+        make_unknown(node, kNodeMetadata);
         for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
             if (attribute.has_g()) make_unknown(*attribute.mutable_g());
             for (onnx::GraphProto& graph : *attribute.mutable_graphs()) make_unknown(graph);

@@ -70,7 +70,7 @@ class Machine(TorchFunctionMode):
             if attribute is torch.Tensor.data:
                 args[0].place = self.place(args[1])
             return func(*args, **kwargs)
-        if name == "to" and isinstance(args[1], (torch.device, str)):
+        if name == "to" and len(args) > 1 and isinstance(args[1], (torch.device, str)):
             tensor, target = args[0], str(torch.device(args[1]))
             if self.place(tensor) == target:
                 return tensor

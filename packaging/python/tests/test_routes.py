@@ -92,7 +92,7 @@ class Routes(TestCase):
                 inputs,
                 where["onnx"],
                 training=modes.TRAINING if model.training else modes.EVAL,
-                opset_version=13,
+                opset_version=14,
                 input_names=names,
                 dynamic_axes={name: {0: "batch"} for name in names},
                 **{"do_constant_folding": False, "export_params": False, **options},

@@ -312,6 +312,15 @@ Results sampled(const OperatorCall& call) {
     return one(at::empty(shape, image.options()));
 }
 
+/// scaled_dot_product_attention: the query with vectors as long as those of the values.
+Results attended(const OperatorCall& call) {
+    const at::Tensor query = call.tensor(0), value = call.tensor(2);
+    if (query.dim() < 2 || value.dim() < 2) return {};
+    auto shape = query.sizes().vec();
+    shape.back() = value.sizes().back();
+    return one(at::empty(shape, query.options()));
+}
+
 Results repeated(const OperatorCall& call) {
     if (call.given("repeats") == nullptr) return {};
     const IValue& count = *call.given("repeats");
@@ -397,6 +406,7 @@ const ShapeRule* find_rule(std::string_view op) {
             {"gru", {recurrent}},
             {"rnn_tanh", {recurrent}},
             {"rnn_relu", {recurrent}},
+            {"scaled_dot_product_attention", {attended}},
             {"_convolution", {convolved}},
             {"_convolution_mode", {convolved}},
             {"convolution", {convolved}},
