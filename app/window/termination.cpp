@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 
-std::array<int, 2> ends{-1,
-                        -1};  ///< of a pipe: a signal handler may write a byte, but not emit a signal of Qt
+std::array<int, 2> pipeEnds{
+    -1, -1};  ///< of a pipe: a signal handler may write a byte, but not emit a signal of Qt
 
 void forward(int signal) {
     std::signal(signal, SIG_DFL);
     const char byte = 0;
     // The pipe is full only if a request is pending already.
-    [[maybe_unused]] const ssize_t written = ::write(ends[1], &byte, 1);
+    [[maybe_unused]] const ssize_t written = ::write(pipeEnds[1], &byte, 1);
 }
 
 void install(void (*handler)(int)) {
@@ -32,23 +32,24 @@ void install(void (*handler)(int)) {
 }  // namespace
 
 Termination::Termination(QObject* parent) : QObject(parent) {
-    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;  // signals end the program as usual then
-    auto* notifier = new QSocketNotifier(ends[0], QSocketNotifier::Read, this);
+    if (::pipe2(pipeEnds.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+        return;  // signals end the program as usual then
+    auto* notifier = new QSocketNotifier(pipeEnds[0], QSocketNotifier::Read, this);
     connect(notifier, &QSocketNotifier::activated, this, &Termination::handle);
     install(forward);
 }
 
 Termination::~Termination() {
-    if (ends[0] < 0) return;
+    if (pipeEnds[0] < 0) return;
     install(SIG_DFL);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    ends = {-1, -1};
+    ::close(pipeEnds[0]);
+    ::close(pipeEnds[1]);
+    pipeEnds = {-1, -1};
 }
 
 void Termination::handle() {
     std::array<char, 16> bytes{};
-    [[maybe_unused]] const ssize_t count = ::read(ends[0], bytes.data(), bytes.size());
+    [[maybe_unused]] const ssize_t count = ::read(pipeEnds[0], bytes.data(), bytes.size());
     install(SIG_DFL);
     Q_EMIT requested();
     install(forward);
