@@ -6,11 +6,14 @@ namespace {
 
 /// Eight numbers; the compiler splits them where the processor's vectors are shorter.
 using Vector = float __attribute__((vector_size(32)));
-using VectorInMemory = float __attribute__((vector_size(32), aligned(alignof(float)), may_alias));
+/// In memory it may begin at any number. (The attributes belong to the name: Clang ignores them after the
+/// type.)
+using VectorInMemory __attribute__((aligned(alignof(float)), may_alias)) = Vector;
 constexpr std::size_t kLanes = 8;
 
-[[gnu::always_inline]] inline const VectorInMemory& vector_at(const float* numbers) {
-    return *reinterpret_cast<const VectorInMemory*>(numbers);
+// Not as a reference that is returned, of which Clang forgets the alignment.
+[[gnu::always_inline]] inline void load(Vector& vector, const float* numbers) {
+    vector = *reinterpret_cast<const VectorInMemory*>(numbers);
 }
 
 struct Product {
@@ -28,13 +31,13 @@ template <std::size_t Rows, std::size_t Vectors>
     Vector sums[Rows][Vectors];
     float* const sum = p.sum + row * p.sum_stride + column;
     for (std::size_t r = 0; r < Rows; ++r) {
-        for (std::size_t v = 0; v < Vectors; ++v) sums[r][v] = vector_at(sum + r * p.sum_stride + v * kLanes);
+        for (std::size_t v = 0; v < Vectors; ++v) load(sums[r][v], sum + r * p.sum_stride + v * kLanes);
     }
     const float* left = p.left.data + row * p.left.row_stride;
     const float* right = p.right + column;
     for (std::size_t i = 0; i < p.inner; ++i) {
         Vector factors[Vectors];
-        for (std::size_t v = 0; v < Vectors; ++v) factors[v] = vector_at(right + v * kLanes);
+        for (std::size_t v = 0; v < Vectors; ++v) load(factors[v], right + v * kLanes);
         for (std::size_t r = 0; r < Rows; ++r) {
             const float value = left[r * p.left.row_stride];
             for (std::size_t v = 0; v < Vectors; ++v) sums[r][v] += value * factors[v];
