@@ -27,7 +27,7 @@ endif()
 if(PLACEWRIGHT_WITH_ONNX)
   find_package(Protobuf REQUIRED)
   find_package(ONNX CONFIG REQUIRED)
-  # Before ONNX 1.15 its targets have no namespace.
+  # The targets of ONNX 1.12 have no namespace, those of 1.17 do.
   foreach(library onnx onnx_proto)
     if(NOT TARGET ONNX::${library})
       add_library(ONNX::${library} ALIAS ${library})

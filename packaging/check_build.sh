@@ -10,7 +10,7 @@ source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "check_build.sh: needs root, for a chroot" >&2; exit 1; }
 command -v mmdebstrap >/dev/null || { echo "check_build.sh: needs mmdebstrap" >&2; exit 1; }
 if [ -n "${2:-}" ]; then
-    root=$2
+    root=$(realpath -m "$2")
 else
     work=$(mktemp -d)
     trap 'rm -rf --one-file-system "$work"' EXIT
@@ -20,7 +20,7 @@ fi
     mmdebstrap --quiet --variant=minbase --include=ca-certificates "$suite" "$root" \
         "${PLACEWRIGHT_MIRROR:-http://deb.debian.org/debian}"
 
-# The files of the working tree; those that are gone there go here, too. Equal files keep their times.
+# Copies the files of the working tree that differ, and removes those that are gone from it.
 mkdir -p "$root/src/placewright"
 (cd "$source" && git ls-files --cached --others --exclude-standard) |
     while IFS= read -r file; do [ ! -e "$source/$file" ] || printf '%s\n' "$file"; done >"$root/src/files"

@@ -6,8 +6,9 @@ namespace {
 
 bool hangup_is_ignored = false;
 
-// UCX, which Open MPI 5 loads, handles SIGHUP from its constructor on, so nohup is looked for before the
-// constructors of libraries. Sanitizers are not ready by then.
+// UCX, which Open MPI 5 loads, installs a handler of SIGHUP when it is loaded. To see whether nohup has made
+// the program ignore the signal, this runs before the constructors of all libraries. Sanitizers do not work
+// at that time.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void note_hangup(int, char**, char**) {
     struct sigaction action {};

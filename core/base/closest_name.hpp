@@ -13,8 +13,8 @@ namespace placewright {
 /// alignment distance; Boytsov, "Indexing methods for approximate dictionary searching", 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The first of the names with the least edit distance to `name`; empty if that distance is more than a third
-/// of the length of `name`, which is then no slip of one of them.
+/// The first of the names with the least edit distance to `name`. Empty if that distance is more than a third
+/// of the length of `name`: then it is hardly one of the names with a slip.
 std::string closest_name(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace placewright

@@ -6,12 +6,12 @@ namespace {
 
 /// Eight numbers; the compiler splits them where the processor's vectors are shorter.
 using Vector = float __attribute__((vector_size(32)));
-/// In memory it may begin at any number. (The attributes belong to the name: Clang ignores them after the
-/// type.)
+/// A vector in memory that begins at any float. (The attributes stand before the `=`, because Clang ignores
+/// them in the type.)
 using VectorInMemory __attribute__((aligned(alignof(float)), may_alias)) = Vector;
 constexpr std::size_t kLanes = 8;
 
-// Not as a reference that is returned, of which Clang forgets the alignment.
+// Returns no reference, which Clang would take for one to an aligned vector.
 [[gnu::always_inline]] inline void load(Vector& vector, const float* numbers) {
     vector = *reinterpret_cast<const VectorInMemory*>(numbers);
 }

@@ -8,11 +8,11 @@
 
 namespace placewright::test {
 
-/// Clicks on an entry of an open menu, as a person does whose mouse has moved there: Qt ignores a click where
-/// the menu came up.
+/// Moves the mouse to an entry of an open menu and clicks on it. Qt ignores a click unless the mouse has
+/// moved since the menu opened.
 inline void clickInMenu(QMenu* menu, QAction* action) {
     const QPoint at = menu->actionGeometry(action).center();
-    constexpr int kMoves = 8;  // Qt asks for more than six
+    constexpr int kMoves = 8;  // more than six
     for (int i = 0; i < kMoves; ++i) {
         QMouseEvent move(QEvent::MouseMove, at, menu->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
         QApplication::sendEvent(menu, &move);

@@ -13,8 +13,8 @@
 
 namespace placewright {
 
-// Fields that are newer than the oldest library (ONNX 1.12), which keeps them as unknown fields. In the
-// models that are read here they are unknown fields with newer libraries, too.
+// Numbers of fields that ONNX 1.12 does not know and so keeps as unknown fields. The readers below make them
+// unknown fields with later versions of the library, too, so that all code finds them in one place.
 inline constexpr int kNodeMetadata = 9;               ///< NodeProto.metadata_props, ONNX 1.16
 inline constexpr int kNodeDeviceConfigurations = 10;  ///< NodeProto.device_configurations, ONNX 1.18
 inline constexpr int kModelConfiguration = 26;        ///< ModelProto.configuration, ONNX 1.18

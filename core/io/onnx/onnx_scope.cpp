@@ -37,7 +37,7 @@ Context inference_context(onnx::NodeProto& node,
                           const std::unordered_map<std::string, onnx::TypeProto*>& types,
                           const std::unordered_map<std::string, const TensorProto*>& tensors) {
     const onnx::ShapeInferenceOptions options;
-    // ONNX 1.15 has added the options.
+    // ONNX 1.12 takes no options, ONNX 1.17 does.
     if constexpr (requires { Context(node, types, tensors, {}, options); }) {
         return Context(node, types, tensors, {}, options);
     } else {

@@ -498,8 +498,9 @@ class Structure(TestCase):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
                 return self.after(twice(self.before(x)))
 
-        if int(torch.__version__.split(".")[0]) >= 2:  # it shows the calls of a scripted function
-            self.assertEqual(list(self.export(Fused(), torch.zeros(3, 4)))[1:3], ["before/linear", "mul.default"])
+        if int(torch.__version__.split(".")[0]) >= 2:  # shows what a scripted function calls
+            ops = list(self.export(Fused(), torch.zeros(3, 4)))
+            self.assertEqual(ops[1:3], ["before/linear", "mul.default"])
             return
         with self.assertWarnsRegex(
             UserWarning, r"reads 2 of the parameters: before\.weight, before\.bias\. .*torch\.jit\.script"
