@@ -84,7 +84,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
-    m_keeper = new WorkspaceKeeper(m_document.get(), m_offers, this,
+    m_keeper = new WorkspaceKeeper(m_document.get(), m_learning, m_offers, this,
                                    {[this](WorkspaceSnapshot& snapshot) { addView(snapshot); },
                                     [this](const OpenedWorkspace& opened) { showView(opened); }});
     connect(m_keeper, &WorkspaceKeeper::failed, this, &MainWindow::showError);

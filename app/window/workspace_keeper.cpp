@@ -18,6 +18,7 @@
 
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/learn/learning.hpp"
 #include "app/window/offer_bar.hpp"
 #include "app/window/settings.hpp"
 #include "widgets/text.hpp"
@@ -35,7 +36,7 @@ constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
 
-const auto kSuffix = QStringLiteral(".placewright");
+const auto kSuffix = QStringLiteral(".placewright"), kPolicySuffix = QStringLiteral(".safetensors");
 const auto kLast = QStringLiteral("last.placewright");
 const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out";
 
@@ -49,26 +50,36 @@ bool truthOf(const OptionValues& values, const char* name) {
     return truth != nullptr && *truth;
 }
 
-/// "Inception-v3 on 4x V100, 77.6 ms (today's date and time)".
+/// File of the policy that a session keeps.
+QString policyOf(const QString& session) {
+    return session.chopped(kSuffix.size()) + kPolicySuffix;
+}
+
+/// "Inception-v3 on 4x V100, 77.6 ms and an unsaved policy (today's date and time)".
 QString sessionText(const QString& file) {
+    QStringList parts;
+    const QFileInfo workspace(file), policy(policyOf(file));
+    if (workspace.exists()) parts << toQString(workspace_head(file.toStdString()).title);
+    if (policy.exists()) parts << WorkspaceKeeper::tr("an unsaved policy");
     return QStringLiteral("%1 (%2)").arg(
-        toQString(workspace_head(file.toStdString()).title),
-        QLocale().toString(QFileInfo(file).lastModified(), QLocale::ShortFormat));
+        parts.join(WorkspaceKeeper::tr(" and ")),
+        QLocale().toString((workspace.exists() ? workspace : policy).lastModified(), QLocale::ShortFormat));
 }
 
 bool isSession(const QString& file) {
     return QFileInfo(file).absolutePath() == QFileInfo(WorkspaceKeeper::sessionFolder()).absoluteFilePath();
 }
 
-/// A new name beside a file, under which its present content is kept.
-QString nameOfKept(const QString& file) {
+/// A new name beside a workspace, under which its present content is kept, or with another suffix what
+/// belongs to it.
+QString nameOfKept(const QString& file, const QString& suffix = kSuffix) {
     const QFileInfo of(file);
     const QString stem =
         of.absolutePath() + QLatin1Char('/') +
         (isSession(file) ? QStringLiteral("kept") : of.completeBaseName() + QStringLiteral("-kept")) +
         QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
-    QString name = stem + kSuffix;
-    for (int i = 2; QFileInfo::exists(name); ++i) name = stem + QStringLiteral("-%1").arg(i) + kSuffix;
+    QString name = stem + suffix;
+    for (int i = 2; QFileInfo::exists(name); ++i) name = stem + QStringLiteral("-%1").arg(i) + suffix;
     return name;
 }
 
@@ -93,8 +104,14 @@ QString WorkspaceKeeper::sessionFolder() {
                            : state + QStringLiteral("/placewright/sessions");
 }
 
-WorkspaceKeeper::WorkspaceKeeper(Document* document, OfferBar* offers, QMainWindow* window, View view)
-    : QObject(window), m_document(document), m_offers(offers), m_window(window), m_view(std::move(view)) {
+WorkspaceKeeper::WorkspaceKeeper(Document* document, Learning* learning, OfferBar* offers,
+                                 QMainWindow* window, View view)
+    : QObject(window),
+      m_document(document),
+      m_learning(learning),
+      m_offers(offers),
+      m_window(window),
+      m_view(std::move(view)) {
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &WorkspaceKeeper::note);
     connect(document, &Document::runsChanged, this, [this] {
         const std::size_t runs = m_document->runs().size();
@@ -161,7 +178,7 @@ void WorkspaceKeeper::note() {
 }
 
 void WorkspaceKeeper::noteView() {
-    if (!m_document->isOpen() || m_session.isEmpty() || m_autosave.isActive()) return;
+    if (m_session.isEmpty() || m_autosave.isActive()) return;
     m_autosave.start(m_soonMs < m_autosaveMs ? std::min(m_autosave.interval(), m_soonMs)
                                              : m_autosave.interval());
 }
@@ -261,10 +278,13 @@ void WorkspaceKeeper::startSession(bool reopens) {
 void WorkspaceKeeper::offerRecovery() {
     m_recovery = {};
     const QDir folder(sessionFolder());
-    for (const QFileInfo& info :
-         folder.entryInfoList({QStringLiteral("session-*") + kSuffix}, QDir::Files, QDir::Time)) {
-        const QString file = info.absoluteFilePath();
-        if (file == QFileInfo(m_session).absoluteFilePath()) continue;
+    QStringList known{QFileInfo(m_session).absoluteFilePath()};
+    for (const QFileInfo& info : folder.entryInfoList(
+             {QStringLiteral("session-*") + kSuffix, QStringLiteral("session-*") + kPolicySuffix},
+             QDir::Files, QDir::Time)) {
+        const QString file = folder.absoluteFilePath(info.completeBaseName() + kSuffix);
+        if (known.contains(file)) continue;
+        known << file;
         auto lock = std::make_unique<QLockFile>(file + QStringLiteral(".lock"));
         lock->setStaleLockTime(0);
         if (!lock->tryLock(0)) continue;  // its window is open
@@ -274,19 +294,55 @@ void WorkspaceKeeper::offerRecovery() {
                         (closed ? tr("Placewright was closed by the system. It kept %1.")
                                 : tr("Placewright ended unexpectedly. It kept %1."))
                             .arg(sessionText(file)),
-                        {{tr("Restore"), [this, file] { m_document->openWorkspace(file); }},
+                        {{tr("Restore"), [this] { restoreRecovery(); }},
                          {tr("Discard"), [this, file] {
                               if (!QFile::moveToTrash(file)) QFile::rename(file, nameOfKept(file));
+                              if (const QString policy = policyOf(file);
+                                  QFileInfo::exists(policy) && !QFile::moveToTrash(policy))
+                                  QFile::rename(policy, nameOfKept(file, kPolicySuffix));
                               offerRecovery();
                           }}});
         return;
     }
 }
 
+void WorkspaceKeeper::restoreRecovery() {
+    const QString file = m_recovery.file;
+    if (QFileInfo::exists(file)) return m_document->openWorkspace(file);
+    takePolicy(file);
+    if (m_isPolicyTaken) QFile::remove(policyOf(file));
+    offerRecovery();
+}
+
+void WorkspaceKeeper::takePolicy(const QString& session) {
+    const QString from = policyOf(session);
+    m_isPolicyTaken = false;
+    if (!QFileInfo::exists(from)) return;
+    const bool takes = m_learning->takesPolicy() && !m_session.isEmpty();
+    const QString to = takes ? policyOf(m_session) : nameOfKept(session, kPolicySuffix);
+    // A copy: both are there until this session is written.
+    if (takes) QFile::remove(to);
+    m_isPolicyTaken = QFile::copy(from, to);
+    if (!m_isPolicyTaken) {
+        Q_EMIT failed(
+            tr("The unsaved policy of the session could not be copied from %1 to %2.").arg(from, to));
+    } else if (takes) {
+        m_learning->resumeKept(to);
+    } else {
+        m_offers->offer(QStringLiteral("policy"),
+                        tr("The policy that the session kept is in %1; this window has another one.").arg(to),
+                        {{tr("Close"), {}}});
+    }
+}
+
 void WorkspaceKeeper::writeSession() {
-    if (m_session.isEmpty() || !m_document->isOpen()) return;
+    if (m_session.isEmpty()) return;
     if (m_sessionLane.busy()) return m_autosave.start();
-    WorkspaceSnapshot now = snapshot();
+    const std::shared_ptr<const PolicyFile> policy = m_learning->unsavedPolicy();
+    const bool isOpen = m_document->isOpen();
+    // While a policy is read, the session's file of it is all that there is.
+    const bool dropsPolicy = !policy && !m_learning->isReading();
+    WorkspaceSnapshot now = isOpen ? snapshot() : WorkspaceSnapshot();
     now.view[kFileValue] = m_file.toStdString();
     now.view[kModifiedValue] = m_modified;
     now.view[kLeftOutValue] = m_fileLeftOut.inFile;
@@ -299,11 +355,16 @@ void WorkspaceKeeper::writeSession() {
     };
     m_background.run(
         m_sessionLane,
-        [file = m_session, now = std::move(now), keeps](const std::stop_token&) {
+        [file = m_session, now = std::move(now), keeps, isOpen, policy, dropsPolicy](const std::stop_token&) {
             QElapsedTimer clock;
             clock.start();
+            if (policy)
+                write_policy(policy->record, policy->state, *policy->design.policy,
+                             policyOf(file).toStdString());
+            else if (dropsPolicy)
+                QFile::remove(policyOf(file));
             const QString kept = keeps ? keptCopy(file) : QString();
-            write_workspace(workspaceOf(now), file.toStdString());
+            if (isOpen) write_workspace(workspaceOf(now), file.toStdString());
             return Written{kept, clock.elapsed()};
         },
         [this, leftOut](const Written& written) {
@@ -347,6 +408,7 @@ void WorkspaceKeeper::leaveRecovered() {
     if (file.isEmpty()) return;
     const bool isOffered = file == m_recovery.file;
     const bool isLast = QFileInfo(file).fileName() == kLast;  // which this one will replace
+    if (isOffered && m_isPolicyTaken) QFile::remove(policyOf(file));
     if (m_isRecoveredWhole) {
         if (isOffered) QFile::remove(file);
     } else if (isOffered || isLast) {
@@ -367,7 +429,7 @@ void WorkspaceKeeper::tellKept(const QString& file) {
 }
 
 void WorkspaceKeeper::saveSession(bool closedBySystem) {
-    if (m_session.isEmpty() || !m_document->isOpen()) return;
+    if (m_session.isEmpty()) return;
     m_closedBySystem = closedBySystem;
     m_background.finish();  // two must not write the file at once
     m_sessionLane.cancel();
@@ -401,12 +463,15 @@ void WorkspaceKeeper::leaveSession() {
     } else {
         QFile::remove(m_session);
     }
+    QFile::remove(policyOf(m_session));  // the user was asked to save it
     m_session.clear();
     m_lock.reset();
 }
 
 void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened) {
     m_offers->withdraw(QStringLiteral("last"));
+    // Before the view, which resumes an older state of the policy from a file.
+    if (isSession(file)) takePolicy(file);
     m_view.show(opened);
     ++m_work;
     m_fileLeftOut = m_sessionLeftOut = {};

@@ -20,11 +20,12 @@ class QMainWindow;
 namespace placewright {
 
 class Document;
+class Learning;
 class OfferBar;
 
 /// Keeps a window's work in files: the workspace that the user saves, and the session, which is written by
-/// itself so that nothing is lost when the program ends unexpectedly. All files are written on another
-/// thread.
+/// itself so that nothing is lost when the program ends unexpectedly. A trained policy that is in no file of
+/// the user is in a file beside the session. All files are written on another thread.
 class WorkspaceKeeper : public QObject {
     Q_OBJECT
 public:
@@ -34,7 +35,7 @@ public:
         std::function<void(const OpenedWorkspace&)> show;
     };
 
-    WorkspaceKeeper(Document* document, OfferBar* offers, QMainWindow* window, View view);
+    WorkspaceKeeper(Document* document, Learning* learning, OfferBar* offers, QMainWindow* window, View view);
     ~WorkspaceKeeper() override;
 
     /// The file of the workspace; empty while it is in none.
@@ -75,7 +76,7 @@ Q_SIGNALS:
 
 private:
     struct Recovery {
-        QString file;
+        QString file;  ///< of the session; its policy, or itself, may not be there
         std::unique_ptr<QLockFile> lock;
     };
 
@@ -89,6 +90,9 @@ private:
     void sessionWritten(bool written);
     void leaveSession();
     void offerRecovery();
+    void restoreRecovery();
+    /// Takes the policy of a session into this one, or keeps it in a file if there is another policy here.
+    void takePolicy(const QString& session);
     void opened(const QString& file, const OpenedWorkspace& opened);
     /// The session that was restored is now in that of this window.
     void leaveRecovered();
@@ -97,6 +101,7 @@ private:
     void offerReload(const QString& file);
 
     Document* m_document;
+    Learning* m_learning;
     OfferBar* m_offers;
     QMainWindow* m_window;
     View m_view;
@@ -119,6 +124,7 @@ private:
     Recovery m_recovery;  ///< the session that is offered, or was restored
     QString m_recovered;  ///< file of the session that is on screen; empty: none
     bool m_isRecoveredWhole = true;
+    bool m_isPolicyTaken = false;  ///< that of the session that is on screen
     bool m_closedBySystem = false;
     /// What the files have that is not on screen: it is copied before they are written over.
     struct LeftOut {

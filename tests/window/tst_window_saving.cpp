@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The end of a session that takes long to write, or cannot be written.
+// Sessions that take long to write, that cannot be written, and that keep a policy.
+#include <csignal>
 #include <memory>
 
+#include <QComboBox>
 #include <QDir>
+#include <QLabel>
+#include <QPushButton>
+#include <QScopeGuard>
+#include <QSpinBox>
 #include <QTest>
+#include <QToolButton>
+#include <sys/resource.h>
 
+#include "app/window/learn/learn_window.hpp"
+#include "app/window/learn/learning.hpp"
+#include "app/window/offer_bar.hpp"
 #include "app/window/workspace.hpp"
 #include "app/window/workspace_keeper.hpp"
+#include "core/io/state/policy_file.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
@@ -46,13 +58,33 @@ class TestWindowSaving : public QObject {
         return shown;
     }
 
+    /// Trains a policy on the open network for 3 updates.
+    static void train(Shown& shown) {
+        shown.window.learning()->train();
+        LearnWindow* learn = shown.window.learning()->window();
+        auto* source = learn->findChild<QComboBox*>("source");
+        source->setCurrentIndex(source->findData("open"));
+        learn->findChild<QSpinBox*>("updates")->setValue(3);
+        QTest::mouseClick(learn->findChild<QPushButton*>("start"), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            learn->run() != nullptr && learn->run()->state() == TrainingRun::State::finished, 20'000);
+    }
+    /// Leaves a policy as a session that was killed does.
+    static void leaveSessionWith(const PolicyFile& policy) {
+        QVERIFY(QDir().mkpath(WorkspaceKeeper::sessionFolder()));
+        write_policy(policy.record, policy.state, *policy.design.policy,
+                     WorkspaceKeeper::sessionFolder().toStdString() + "/session-left.safetensors");
+    }
+
 private Q_SLOTS:
     void init() {
         m_place = std::make_unique<test::Workplace>();
         qputenv("XDG_STATE_HOME", m_place->file("state").toUtf8());
+        qputenv("PLACEWRIGHT_AUTOSAVE_MS", "100");
     }
     void cleanup() {
         qunsetenv("XDG_STATE_HOME");
+        qunsetenv("PLACEWRIGHT_AUTOSAVE_MS");
         m_place.reset();
     }
 
@@ -86,6 +118,105 @@ private Q_SLOTS:
         QVERIFY2(shown->message().contains("not kept"), qPrintable(shown->message()));
         shown->window.close();
         QTRY_VERIFY_WITH_TIMEOUT(!shown->window.isVisible(), 20'000);
+    }
+
+    void aFullDiskLosesNothing() {
+        auto shown = worked(0);
+        QVERIFY(shown);
+        const QString before = m_place->file("work.placewright");
+        shown->document.moveOps({shown->op("branch0")}, shown->deviceOf("branch0") == 0 ? 1 : 0);
+        QVERIFY(shown->waitUntilIdle());
+        {
+            // Files that may not grow fail as those on a full disk do.
+            std::signal(SIGXFSZ, SIG_IGN);  // as the program has it
+            rlimit usual{};
+            QCOMPARE(getrlimit(RLIMIT_FSIZE, &usual), 0);
+            const rlimit none{16, usual.rlim_max};
+            QCOMPARE(setrlimit(RLIMIT_FSIZE, &none), 0);
+            const auto end = qScopeGuard([&] { setrlimit(RLIMIT_FSIZE, &usual); });
+            const std::pair<const char*, const char*> writers[]{{"Save as", "again.placewright"},
+                                                                {"Placement", "placement.json"},
+                                                                {"Report", "report.html"},
+                                                                {"Picture of the graph", "graph.png"},
+                                                                {"Picture of the timeline", "timeline.svg"},
+                                                                {"Save search", "search.scores"},
+                                                                {"Save machine", "machine.json"}};
+            for (const auto& [entry, file] : writers) {
+                giveFile(m_place->file(QLatin1String(file)));
+                shown->action(QLatin1String(entry))->trigger();
+                QTRY_VERIFY2_WITH_TIMEOUT(
+                    shown->message().contains(QLatin1String(file)) &&
+                        shown->message().contains(QLatin1String("cannot be written: File too large")),
+                    qPrintable(QLatin1String(entry) + ": " + shown->message()), 20'000);
+            }
+            QCOMPARE(QDir(QFileInfo(before).path())
+                         .entryList({"*.tmp", "again*", "graph*"}, QDir::Files | QDir::Hidden),
+                     QStringList());
+            // The session cannot be written either, which the window says once.
+            shown->window.keeper()->saveSession();
+            QTRY_VERIFY2_WITH_TIMEOUT(shown->message().contains("not kept until you save it"),
+                                      qPrintable(shown->message()), 20'000);
+            QVERIFY(shown->window.isWindowModified());
+            QVERIFY(shown->window.isVisible());
+        }
+        const Workspace old = read_workspace(before.toStdString());
+        QVERIFY(shown->window.keeper()->save(true));
+        QVERIFY(!shown->window.isWindowModified());
+        QVERIFY(read_workspace(before.toStdString()).placement != old.placement);
+    }
+
+    void aPolicyIsKeptUntilItIsSaved() {
+        const auto kept = [] {
+            return QDir(WorkspaceKeeper::sessionFolder())
+                .entryList({QStringLiteral("session-*.safetensors")});
+        };
+        Shown trained;
+        QVERIFY(trained.open(m_place->write("wide.json", test::wide_graph(6))));
+        trained.window.keeper()->startSession(false);
+        train(trained);
+        QTRY_COMPARE_WITH_TIMEOUT(kept().size(), 1, 20'000);
+        const auto policy = trained.window.learning()->unsavedPolicy();
+        leaveSessionWith(*policy);
+
+        // A window without a network restores it.
+        Shown next;
+        next.window.keeper()->startSession(true);
+        const QString offered = next.window.offerBar()->text("recovery");
+        QVERIFY2(offered.contains("ended unexpectedly. It kept an unsaved policy ("), qPrintable(offered));
+        QTest::mouseClick(next.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(next.window.learning()->unsavedPolicy(), 20'000);
+        QVERIFY(next.window.learning()->unsavedPolicy()->state == policy->state);
+        QVERIFY(next.window.offerBar()->text("recovery").isEmpty());
+        QCOMPARE(kept().size(), 2);  // one of each window
+        QTest::mouseClick(next.window.learning()->back(), Qt::LeftButton);
+        LearnWindow* learn = next.window.learning()->window();
+        QVERIFY(QTest::qWaitForWindowExposed(learn));
+        const QString note = learn->findChild<QLabel*>("size")->text();
+        QVERIFY2(note.contains("the policy that the session kept"), qPrintable(note));
+        const QString file = m_place->file("kept.safetensors");
+        giveFile(file);
+        QTest::mouseClick(learn->findChild<QPushButton*>("save"), Qt::LeftButton);
+        QVERIFY(read_policy(file.toStdString()).state == policy->state);
+        QVERIFY(!next.window.learning()->unsavedPolicy() && learn->mayDrop());
+        QTRY_COMPARE_WITH_TIMEOUT(kept().size(), 1, 20'000);  // that of the other window
+    }
+
+    void aSecondPolicyIsKeptInAFile() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph(6))));
+        train(shown);
+        const auto policy = shown.window.learning()->unsavedPolicy();
+        leaveSessionWith(*policy);
+        shown.window.keeper()->startSession(true);
+        QTest::mouseClick(shown.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
+        const QString told = shown.window.offerBar()->text("policy");
+        QVERIFY2(told.contains("this window has another one"), qPrintable(told));
+        const QDir folder(WorkspaceKeeper::sessionFolder());
+        const QStringList files = folder.entryList({QStringLiteral("kept-*.safetensors")});
+        QVERIFY(files.size() == 1 && told.contains(folder.filePath(files[0])));
+        QVERIFY(read_policy(folder.filePath(files[0]).toStdString()).state == policy->state);
+        QVERIFY(!QFile::exists(folder.filePath("session-left.safetensors")));
+        QVERIFY(shown.window.learning()->unsavedPolicy()->state == policy->state);
     }
 
     void runsShareTheRoomForScores() {

@@ -303,13 +303,20 @@ void LearnWindow::resume(const QString& file) {
         warn(tr("A policy is being trained. Stop it before resuming another."));
         return;
     }
+    // A policy that was trained here is asked about when another training starts.
+    if (!m_run && !mayDrop()) return;
+    read(file, false);
+}
+
+/// Reads a policy to resume. `isKept`: only the session has it.
+void LearnWindow::read(const QString& file, bool isKept) {
     m_background.run(
         m_resumeLane,
         [file](const std::stop_token&) {
             return std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
         },
-        [this, file](std::shared_ptr<const PolicyFile> policy) {
-            if (!isRunning()) adopt(file, std::move(policy));
+        [this, file, isKept](std::shared_ptr<const PolicyFile> policy) {
+            if (!isRunning()) adopt(isKept ? QString() : file, std::move(policy));
         },
         [this](const QString& error) { warn(error); });
 }
@@ -337,8 +344,7 @@ void LearnWindow::adopt(const QString& file, std::shared_ptr<const PolicyFile> p
     }
     m_resumed = std::move(policy);
     m_resumedFile = file;
-    if (m_restored && QFileInfo(QString::fromStdString(m_restored->file)) != QFileInfo(file))
-        m_restored.reset();
+    m_restored.reset();  // the policy has the curve
     m_options[record.policy] = record.options;
     m_policy->setCurrentIndex(m_policy->findData(toQString(record.policy)));
     m_seed->setValue(static_cast<double>(record.seed));
@@ -360,6 +366,14 @@ void LearnWindow::adopt(const QString& file, std::shared_ptr<const PolicyFile> p
         m_source->setCurrentIndex(m_source->findData(QString::fromLatin1(kFolder)));
     }
     showRequest();
+    showProgress();
+    showTest();
+    Q_EMIT policyChanged();
+}
+
+QString LearnWindow::resumedName() const {
+    return m_resumedFile.isEmpty() ? tr("the policy that the session kept")
+                                   : tr("the policy of %1").arg(QFileInfo(m_resumedFile).fileName());
 }
 
 void LearnWindow::editOptions() {
@@ -405,9 +419,8 @@ void LearnWindow::showRequest() {
     m_start->setText(continues || resumes ? tr("&Continue") : tr("&Train"));
     if (!m_run) {
         m_status->setText(
-            resumes
-                ? tr("Check the settings on the left and press Continue to train the policy of %1 further.")
-                      .arg(QFileInfo(m_resumedFile).fileName())
+            resumes ? tr("Check the settings on the left and press Continue to train %1 further.")
+                          .arg(resumedName())
             : m_restored
                 ? restoredText()
                 : tr("Choose the settings on the left and press Train: the policy draws placements and "
@@ -426,8 +439,7 @@ void LearnWindow::showRequest() {
         const QString graph = toQString(first.network) + tr(" on ") + toQString(first.machine);
         const std::size_t more = m_resumed->record.graphs.size() - 1;
         size += tr("; resumes %1, trained on %2 for %L3 updates")
-                    .arg(QFileInfo(m_resumedFile).fileName(),
-                         more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
+                    .arg(resumedName(), more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
                     .arg(m_resumed->state.updates);
     }
     if (const QStringList options = changedOptions(m_document->options()); !options.isEmpty())

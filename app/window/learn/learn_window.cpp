@@ -51,6 +51,17 @@ QString scoreText(double step_time_s, bool fits) {
     return fits ? secondsText(step_time_s) : LearnWindow::tr("does not fit");
 }
 
+/// Its state, which keeps it alive; null without a policy.
+std::shared_ptr<const TrainingState> stateOf(const std::shared_ptr<const PolicyFile>& policy) {
+    return policy ? std::shared_ptr<const TrainingState>(policy, &policy->state) : nullptr;
+}
+
+/// Title of a policy by its id.
+QString titleOf(const std::string& id) {
+    const PolicyInfo* policy = find_policy(id);
+    return toQString(policy != nullptr ? policy->title : id);
+}
+
 }  // namespace
 
 LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>& options,
@@ -203,9 +214,11 @@ void LearnWindow::startOrStop() {
         m_testLane.cancel();
         m_optimizeLane.cancel();
     } else {
-        if (!mayDrop()) return;
+        // A policy that was read and is trained further is not dropped.
+        const bool goesOn = wanted.resumed && state() == stateOf(wanted.resumed);
+        if (!goesOn && !mayDrop()) return;
         drop();
-        if (wanted.resumed) {
+        if (wanted.resumed && !m_resumedFile.isEmpty()) {
             m_savedUpdates = wanted.resumed->state.updates;
             m_savedFile = m_resumedFile;
         }
@@ -215,7 +228,7 @@ void LearnWindow::startOrStop() {
         connect(m_run.get(), &TrainingRun::ended, this, [this] {
             showRequest();
             m_testLane.cancel();  // a test of the previous policy
-            if (hasPolicy() && !m_run->curriculum()->test.empty()) testPolicy();
+            if (m_run->training() && !m_run->curriculum()->test.empty()) testPolicy();
             showTest();
         });
     }
@@ -264,15 +277,15 @@ bool LearnWindow::mayDrop() {
                          isVisible() ? this : parentWidget());
     const auto describe = [&] {
         question.setText(tr("Save the %1 policy (%L2 updates)?")
-                             .arg(toQString(m_run->request().policy->title))
-                             .arg(m_run->updates()));
+                             .arg(titleOf(policy()->record.policy))
+                             .arg(state()->updates));
         question.setInformativeText(isRunning()
                                         ? tr("This stops the training; an unsaved policy will be lost.")
                                         : tr("Otherwise it will be lost."));
     };
     describe();
     // The update under way still ends.
-    connect(m_run.get(), &TrainingRun::progressed, &question, describe);
+    if (m_run) connect(m_run.get(), &TrainingRun::progressed, &question, describe);
     question.button(QMessageBox::Discard)->setText(tr("&Discard"));
     question.setDefaultButton(QMessageBox::Save);
     const int answer = question.exec();
@@ -288,46 +301,59 @@ QString LearnWindow::progressText() const {
         return m_run->isPaused() ? tr("Training paused: %1").arg(updates) : tr("Training: %1").arg(updates);
     }
     if (m_testLane.busy() || m_optimizeLane.busy()) return tr("Testing the policy");
-    if (hasUnsavedPolicy()) return tr("Policy not saved: %L1 updates").arg(m_run->updates());
+    if (hasUnsavedPolicy()) return tr("Policy not saved: %L1 updates").arg(state()->updates);
     return {};
 }
 
+std::shared_ptr<const TrainingState> LearnWindow::state() const {
+    if (m_run && m_run->training()) return m_run->training();
+    return stateOf(resumedPolicy());
+}
+
+std::shared_ptr<const PolicyFile> LearnWindow::policy() const {
+    return m_run && m_run->training() ? m_run->policy() : resumedPolicy();
+}
+
+std::uint64_t LearnWindow::savedUpdates() const {
+    if (m_run) return m_savedUpdates;
+    return m_resumed && !m_resumedFile.isEmpty() ? m_resumed->state.updates : 0;
+}
+
+bool LearnWindow::hasUnsavedPolicy() const {
+    const auto now = state();
+    return now != nullptr && now->updates != savedUpdates();
+}
+
 std::optional<Workspace::Learned> LearnWindow::learned() const {
-    if (!hasPolicy()) return m_restored;
-    const TrainingRequest& of = m_run->request();
-    const auto& training = m_run->training();
-    Workspace::Learned learned{of.policy->id,
-                               of.updates,
+    const auto now = state();
+    if (!now) return m_restored;
+    const std::shared_ptr<const PolicyFile> resumed = resumedPolicy();
+    Workspace::Learned learned{m_run ? m_run->request().policy->id : resumed->record.policy,
+                               m_run ? m_run->request().updates : resumed->record.planned_updates,
                                {},
-                               std::shared_ptr<const std::vector<TrainingPoint>>(training, &training->curve)};
-    if (m_savedUpdates > 0) learned.file = m_savedFile.toStdString();
+                               std::shared_ptr<const std::vector<TrainingPoint>>(now, &now->curve)};
+    if (savedUpdates() > 0) learned.file = (m_run ? m_savedFile : m_resumedFile).toStdString();
     return learned;
 }
 
 void LearnWindow::restore(const Workspace::Learned& learned) {
-    if (m_run || learned.curve->empty()) return;
+    if (hasPolicy() || isRunning() || isReading() || learned.curve->empty()) return;
     m_restored = learned;
     showRequest();
     showProgress();
     const QString file = QString::fromStdString(learned.file);
-    if (QFileInfo::exists(file)) resume(file);
+    if (QFileInfo::exists(file)) read(file, false);
 }
 
 QString LearnWindow::restoredText() const {
-    const PolicyInfo* policy = find_policy(m_restored->policy);
-    const QString title = toQString(policy != nullptr ? policy->title : m_restored->policy);
     const QString file = QString::fromStdString(m_restored->file);
     const QString curve = tr("The curve is that of %1 after %L2 updates, as the workspace kept it.")
-                              .arg(title)
+                              .arg(titleOf(m_restored->policy))
                               .arg(m_restored->curve->back().updates);
     if (file.isEmpty()) return curve + QLatin1Char(' ') + tr("The policy itself was not saved.");
     if (!QFileInfo::exists(file))
         return curve + QLatin1Char(' ') + tr("The file of the policy is missing: %1.").arg(file);
     return curve;
-}
-
-bool LearnWindow::hasUnsavedPolicy() const {
-    return hasPolicy() && m_run->updates() != m_savedUpdates;
 }
 
 void LearnWindow::showEvent(QShowEvent* event) {
@@ -345,12 +371,12 @@ void LearnWindow::showProgress() {
     const bool running = isRunning();
     const bool loading = running && !m_run->curriculum();
     m_progress->setVisible(running);
-    m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(
-                                       m_run->training(), &m_run->training()->curve)
+    const auto now = state();
+    m_plot->setCurve(now ? std::shared_ptr<const std::vector<TrainingPoint>>(now, &now->curve)
                      : m_restored && !m_run ? m_restored->curve
                                             : nullptr);
     showNetworks();
-    const bool saveable = hasPolicy();
+    const bool saveable = now != nullptr;
     if (m_save->isEnabled() != saveable) {
         showRequest();
         showTest();
@@ -364,12 +390,12 @@ void LearnWindow::showProgress() {
         m_status->setText(tr("Preparing networks: %L1 ready").arg(m_run->loaded()));
         return;
     }
-    const std::uint64_t done = m_run->updates(), wanted = m_run->request().updates;
+    const std::uint64_t done = now ? now->updates : 0, wanted = m_run->request().updates;
     m_progress->setRange(0, 1000);
     m_progress->setValue(
         static_cast<int>(1000.0 * static_cast<double>(std::min(done, wanted)) / static_cast<double>(wanted)));
     QString status = tr("%L1 of %L2 updates").arg(done).arg(wanted);
-    if (hasPolicy()) status += tr(" · %L1 placements scored").arg(m_run->training()->evaluations);
+    if (now) status += tr(" · %L1 placements scored").arg(now->evaluations);
     switch (m_run->state()) {
         case TrainingRun::State::running:
             if (m_run->isPaused())
@@ -392,6 +418,7 @@ void LearnWindow::showProgress() {
 void LearnWindow::showNetworks() {
     const auto lessons = m_run && m_run->curriculum() ? std::span<const Lesson>(m_run->curriculum()->training)
                                                       : std::span<const Lesson>();
+    const auto now = state();
     while (m_table->topLevelItemCount() > static_cast<int>(lessons.size()))
         delete m_table->takeTopLevelItem(0);
     for (std::size_t i = 0; i < lessons.size(); ++i) {
@@ -406,8 +433,8 @@ void LearnWindow::showNetworks() {
         row->setText(GroupsColumn, QString::number(job.problem->groups));
         row->setText(OneDeviceColumn, scoreText(job.single_device_s, job.single_device_fits));
         QString best, speedup;
-        if (hasPolicy() && !m_run->training()->best[i].placement.empty()) {
-            const Score& score = m_run->training()->best[i].score;
+        if (now && !now->best[i].placement.empty()) {
+            const Score& score = now->best[i].score;
             best = scoreText(score.value_s, score.fits);
             if (score.fits && job.single_device_fits && score.value_s > 0)
                 speedup = tr("%1 ×").arg(job.single_device_s / score.value_s, 0, 'f', 2);
@@ -516,12 +543,15 @@ void LearnWindow::showTest() {
 
 /// Returns whether the policy was saved.
 bool LearnWindow::save() {
-    const TrainingRequest& of = m_run->request();
-    const QString source = of.family != nullptr ? toQString(of.family->name)
-                           : of.network         ? toQString(of.network->problem->graph->name())
-                                                : QFileInfo(toQString(of.folder)).fileName();
+    const std::shared_ptr<const PolicyFile> named = policy();
+    const TrainingRecord& record = named->record;
+    QString source = toQString(record.graphs.front().network);
+    if (m_run && m_run->request().family != nullptr)
+        source = toQString(m_run->request().family->name);
+    else if (m_run && !m_run->request().folder.empty())
+        source = QFileInfo(toQString(m_run->request().folder)).fileName();
     const QString suggestion =
-        toQString(of.policy->id) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
+        toQString(record.policy) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
     const QString file =
         askSaveFile(this, tr("Save the policy"), settings::policyFolder.get(), suggestion,
                     tr("Policies (*.safetensors)"), QStringLiteral(".safetensors"), settings::policyFolder);
@@ -534,10 +564,16 @@ bool LearnWindow::save() {
         QMessageBox::warning(this, tr("Save the policy"), toQString(error.what()));
         return false;
     }
-    m_savedUpdates = now->state.updates;
-    m_savedFile = file;
+    if (m_run) {
+        m_savedUpdates = now->state.updates;
+        m_savedFile = file;
+    } else {
+        m_resumedFile = file;
+    }
     m_message->showMessage(MessageBar::Kind::information,
-                           tr("Saved the policy (%L1 updates) to %2").arg(m_savedUpdates).arg(file));
+                           tr("Saved the policy (%L1 updates) to %2").arg(now->state.updates).arg(file));
+    showRequest();
+    Q_EMIT stateChanged();
     return true;
 }
 

@@ -43,9 +43,14 @@ public:
     ~LearnWindow() override;
 
     const TrainingRun* run() const { return m_run.get(); }
-    bool hasPolicy() const { return m_run && m_run->training(); }
-    /// The policy in its current state; null before the first update.
-    std::shared_ptr<const PolicyFile> policy() const { return m_run ? m_run->policy() : nullptr; }
+    /// Whether there is a policy: trained here, or read to be trained further.
+    bool hasPolicy() const { return state() != nullptr; }
+    /// The policy in its current state; null without one.
+    std::shared_ptr<const PolicyFile> policy() const;
+    /// The policy if no file of the user has its current state; null otherwise.
+    std::shared_ptr<const PolicyFile> unsavedPolicy() const {
+        return hasUnsavedPolicy() ? policy() : nullptr;
+    }
     /// Values of the test networks that are known so far.
     CdfData cdf() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
@@ -53,14 +58,18 @@ public:
     /// What goes on, or that the policy is in no file; empty if neither.
     QString progressText() const;
     /// Reads a policy file on another thread and fills the form with the settings that it records, to resume
-    /// its training. Reports errors of the file in a dialog.
+    /// its training. Asks before it drops an unsaved policy. Reports errors of the file in a dialog.
     void resume(const QString& file);
+    /// The same with a policy that only the session has.
+    void resumeKept(const QString& file) { read(file, true); }
     bool isReading() const { return m_resumeLane.busy(); }
     /// What a workspace keeps: the policy's curve, or the one that was restored; nothing if there is none.
     std::optional<Workspace::Learned> learned() const;
     /// Shows the curve of a workspace until a policy is trained here, and resumes the policy's file where
     /// there is one. Without effect if there is a policy already.
     void restore(const Workspace::Learned& learned);
+    /// Whether a policy is trained, also while that is paused.
+    bool isRunning() const { return m_run && m_run->state() == TrainingRun::State::running; }
     /// Whether a policy is trained (and not paused) or tested.
     bool isWorking() const {
         return (isRunning() && !m_run->isPaused()) || m_testLane.busy() || m_optimizeLane.busy();
@@ -88,8 +97,15 @@ private:
     /// Returns what the form asks for.
     TrainingRequest request() const;
     const PolicyInfo& chosenPolicy() const;
-    bool isRunning() const { return m_run && m_run->state() == TrainingRun::State::running; }
     bool hasUnsavedPolicy() const;
+    /// The policy that the training here resumes, or would resume; null: none.
+    std::shared_ptr<const PolicyFile> resumedPolicy() const {
+        return m_run ? m_run->request().resumed : m_resumed;
+    }
+    /// State of the policy; null without one.
+    std::shared_ptr<const TrainingState> state() const;
+    /// Updates of the policy when it was saved last; 0: never.
+    std::uint64_t savedUpdates() const;
     /// Opens the dialog with the options of the chosen policy.
     void editOptions();
     void chooseFolder();
@@ -97,10 +113,14 @@ private:
     void choosePolicyFile();
     /// Says why a policy cannot be resumed.
     void warn(const QString& reason);
+    void read(const QString& file, bool isKept);
+    /// `file`: where the policy is; empty: only the session has it.
     void adopt(const QString& file, std::shared_ptr<const PolicyFile> policy);
     /// Title of the machine to train on; the name of its file where no title is known.
     QString machineTitle() const;
     bool isResumed(const TrainingRequest& request) const;
+    /// The policy to resume, in words.
+    QString resumedName() const;
     /// What is known of the policy of the restored curve.
     QString restoredText() const;
     /// Updates the form: what is visible and enabled, the buttons and the note about the request.
@@ -129,9 +149,9 @@ private:
     const Gallery& m_gallery;
     std::unique_ptr<TrainingRun> m_run;
     std::shared_ptr<const PolicyFile> m_resumed;  ///< policy to resume, while the form agrees with its record
-    QString m_resumedFile;
+    QString m_resumedFile;                        ///< where it is; empty: only the session has it
     std::optional<Workspace::Learned> m_restored;
-    std::uint64_t m_savedUpdates = 0;      ///< updates of the policy when it was saved last
+    std::uint64_t m_savedUpdates = 0;      ///< updates of the policy of m_run when it was saved last
     QString m_savedFile;                   ///< where it was
     CdfData m_tested, m_optimized;         ///< results known so far
     std::uint64_t m_testedUpdates = 0;     ///< updates of the policy that m_tested is of

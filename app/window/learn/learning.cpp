@@ -45,15 +45,18 @@ void Learning::showBack() {
     m_back->setVisible(!text.isEmpty() && !m_window->isVisible());
 }
 
+void Learning::makeWindow() {
+    if (m_window != nullptr) return;
+    m_window = new LearnWindow(m_document, m_options, m_gallery, m_parent);
+    connect(m_window, &LearnWindow::policyChanged, this, &Learning::showAction);
+    connect(m_window, &LearnWindow::predictionWanted, this, &Learning::predictTrained);
+    connect(m_window, &LearnWindow::stateChanged, this, &Learning::showBack);
+    connect(m_window, &LearnWindow::stateChanged, this, &Learning::learnedChanged);
+    if (m_restored) m_window->restore(*std::exchange(m_restored, std::nullopt));
+}
+
 void Learning::train() {
-    if (m_window == nullptr) {
-        m_window = new LearnWindow(m_document, m_options, m_gallery, m_parent);
-        connect(m_window, &LearnWindow::policyChanged, this, &Learning::showAction);
-        connect(m_window, &LearnWindow::predictionWanted, this, &Learning::predictTrained);
-        connect(m_window, &LearnWindow::stateChanged, this, &Learning::showBack);
-        connect(m_window, &LearnWindow::stateChanged, this, &Learning::learnedChanged);
-        if (m_restored) m_window->restore(*std::exchange(m_restored, std::nullopt));
-    }
+    makeWindow();
     m_window->show();
     m_window->raise();
     m_window->activateWindow();
@@ -61,6 +64,24 @@ void Learning::train() {
 
 std::optional<Workspace::Learned> Learning::learned() const {
     return m_window != nullptr ? m_window->learned() : m_restored;
+}
+
+std::shared_ptr<const PolicyFile> Learning::unsavedPolicy() const {
+    return m_window != nullptr ? m_window->unsavedPolicy() : nullptr;
+}
+
+bool Learning::isReading() const {
+    return m_window != nullptr && m_window->isReading();
+}
+
+bool Learning::takesPolicy() const {
+    return m_window == nullptr ||
+           (!m_window->hasPolicy() && !m_window->isReading() && !m_window->isRunning());
+}
+
+void Learning::resumeKept(const QString& file) {
+    makeWindow();  // which says in the status bar that the policy is not saved
+    m_window->resumeKept(file);
 }
 
 void Learning::restore(std::optional<Workspace::Learned> learned) {

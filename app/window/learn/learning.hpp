@@ -37,6 +37,15 @@ public:
     std::optional<Workspace::Learned> learned() const;
     /// Shows it in the training window, once that is opened.
     void restore(std::optional<Workspace::Learned> learned);
+    /// The policy of the training window if no file of the user has its current state; null otherwise.
+    std::shared_ptr<const PolicyFile> unsavedPolicy() const;
+    /// Whether the training window still reads a policy.
+    bool isReading() const;
+    /// Whether the training window has no policy, and will have none if nobody asks for it.
+    bool takesPolicy() const;
+    /// Reads a policy that only the session has into the training window, to save it or to resume its
+    /// training.
+    void resumeKept(const QString& file);
 
     /// Sets the action that predicts with the policy of the training window, which is enabled while there is
     /// one.
@@ -67,6 +76,7 @@ Q_SIGNALS:
     void learnedChanged();
 
 private:
+    void makeWindow();
     void showAction();
     void showBack();
     void predictBy(std::function<std::shared_ptr<const PolicyFile>()> read);
