@@ -178,7 +178,7 @@ struct Pair {
     const LayeredModel& model;
     std::vector<OpTime> times;
     bool counted = true;
-    MeasuredRun run;
+    ExperimentRun run;
 };
 
 void for_each_pair(const SuiteRun& suite, const std::function<void(const Pair&)>& use) {

@@ -91,12 +91,12 @@ Pipeline pipeline_of(const JsonValue& point) {
 
 struct PipelineTime {
     double seconds = 0;  ///< in units of a device that is not slower
-    MeasuredRun run;     ///< the last of the runs that it was put together from
+    ExperimentRun run;   ///< the last of the runs that it was put together from
 };
 
 /// Simulates a step with `micro_batches`, all in flight.
-MeasuredRun run_pipeline(const Pipeline& row, std::int64_t micro_batches, Recomputation recomputation,
-                         double slower) {
+ExperimentRun run_pipeline(const Pipeline& row, std::int64_t micro_batches, Recomputation recomputation,
+                           double slower) {
     LayeredNetwork network = row.build();
     std::vector<std::size_t> gpu_of(network.graph.size(), 0);
     for (OpId op = 0; op < gpu_of.size() && row.gpus > 1; ++op)
@@ -118,11 +118,11 @@ MeasuredRun run_pipeline(const Pipeline& row, std::int64_t micro_batches, Recomp
 PipelineTime time_pipeline(const Pipeline& row, Recomputation recomputation, double slower) {
     constexpr std::int64_t kMost = 64, kHalf = kMost / 2;
     if (row.micro_batches <= kMost) {
-        MeasuredRun run = run_pipeline(row, row.micro_batches, recomputation, slower);
+        ExperimentRun run = run_pipeline(row, row.micro_batches, recomputation, slower);
         return {run.total_time_s, std::move(run)};
     }
     const double half_s = run_pipeline(row, kHalf, recomputation, slower).total_time_s;
-    MeasuredRun run = run_pipeline(row, kMost, recomputation, slower);
+    ExperimentRun run = run_pipeline(row, kMost, recomputation, slower);
     const double each_s = (run.total_time_s - half_s) / static_cast<double>(kMost - kHalf);
     return {run.total_time_s + static_cast<double>(row.micro_batches - kMost) * each_s, std::move(run)};
 }
@@ -187,7 +187,7 @@ struct Plan {
     std::int64_t stages = 1, batch = 1, micro_batch = 1;
     double measured_s = 0;
     bool calibrates = false, counted = true;
-    MeasuredRun run{};
+    ExperimentRun run{};
 
     std::string name() const;
 };
@@ -320,8 +320,8 @@ void pipeline_tutorial(const SuiteRun& suite) {
             options.accumulate_gradients = true;
             simulation = {parts, parts, Order::gpipe};
         }
-        const MeasuredRun run = run_on(machine, std::move(graph), options, simulation,
-                                       [&](OpId op) { return op <= last ? 0 : 1; });
+        const ExperimentRun run = run_on(machine, std::move(graph), options, simulation,
+                                         [&](OpId op) { return op <= last ? 0 : 1; });
         suite.add({.name = item.name,
                    .group = "two GPUs",
                    .device = gpu,
@@ -339,7 +339,7 @@ void baechi(const SuiteRun& suite) {
     const std::string gpu = "NVIDIA GeForce RTX 2080";
     MeasuredServer server{.gpu = gpu, .link_bytes_per_s = positive(root.at("link_bytes_per_s"))};
     if (!suite.next("one GPU")) return;
-    const MeasuredRun one = run_on(machine_of(server), inception_v3(kBatch), training_with(0));
+    const ExperimentRun one = run_on(machine_of(server), inception_v3(kBatch), training_with(0));
     server.slower = mean_of(steps.at("one_gpu")) * 1e-3 / one.total_time_s;
     server.gpus = 4;
     suite.suite.notes.push_back(

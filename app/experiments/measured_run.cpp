@@ -60,13 +60,13 @@ std::shared_ptr<const Machine> machine_of(const MeasuredServer& server) {
     return std::make_shared<const Machine>(gpu_server(server.gpus, cpu, gpu, link, Crossing::cut_through));
 }
 
-std::optional<StepInterval> MeasuredRun::interval(double seconds) const {
+std::optional<StepInterval> ExperimentRun::interval(double seconds) const {
     return error ? std::optional(error->interval(seconds)) : std::nullopt;
 }
 
-MeasuredRun run_on(std::shared_ptr<const Machine> machine, Graph graph, const ProblemOptions& options,
-                   const SimulationOptions& simulation, const std::function<std::size_t(OpId)>& gpu_of) {
-    MeasuredRun run;
+ExperimentRun run_on(std::shared_ptr<const Machine> machine, Graph graph, const ProblemOptions& options,
+                     const SimulationOptions& simulation, const std::function<std::size_t(OpId)>& gpu_of) {
+    ExperimentRun run;
     run.problem = make_problem(std::make_shared<const Graph>(std::move(graph)), std::move(machine), options);
     run.placement = single_device_placement(*run.problem, gpu_device(0));
     if (gpu_of) {

@@ -37,7 +37,7 @@ constexpr DeviceId gpu_device(std::size_t k) {
     return static_cast<DeviceId>(k + 1);
 }
 
-struct MeasuredRun {
+struct ExperimentRun {
     std::shared_ptr<const Problem> problem;
     Placement placement;
     double total_time_s = 0;
@@ -50,9 +50,9 @@ struct MeasuredRun {
 };
 
 /// `gpu_of`: the GPU of each op of the forward graph, by its id; null: all on the first.
-MeasuredRun run_on(std::shared_ptr<const Machine> machine, Graph graph, const ProblemOptions& options,
-                   const SimulationOptions& simulation = {},
-                   const std::function<std::size_t(OpId)>& gpu_of = {});
+ExperimentRun run_on(std::shared_ptr<const Machine> machine, Graph graph, const ProblemOptions& options,
+                     const SimulationOptions& simulation = {},
+                     const std::function<std::size_t(OpId)>& gpu_of = {});
 
 /// Plain SGD, SGD with momentum, Adam.
 ProblemOptions training_with(double optimizer_states);

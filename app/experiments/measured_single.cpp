@@ -55,7 +55,7 @@ void timm(const SuiteRun& suite) {
         check_parameters(*graph, point.at("parameters_m"));
         ProblemOptions options = training_with(1);
         options.precision = Precision::amp_fp16;
-        const MeasuredRun run = run_on(machine_of({.gpu = gpu}), *graph, options);
+        const ExperimentRun run = run_on(machine_of({.gpu = gpu}), *graph, options);
         const auto images = static_cast<double>(batch);
         suite.add({.name = text,
                    .group = text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz")),
@@ -80,7 +80,7 @@ void tensorflow_2017(const SuiteRun& suite) {
             device.text() + ' ' + std::string(network.name) + " b" + std::to_string(batch);
         stopped = stopped || !suite.next(text);
         if (stopped) return;
-        const MeasuredRun run = run_on(machine_of({.gpu = gpu}), network.build(batch), training_with(0));
+        const ExperimentRun run = run_on(machine_of({.gpu = gpu}), network.build(batch), training_with(0));
         suite.add({.name = text,
                    .group = std::string(network.name),
                    .device = gpu,
@@ -109,8 +109,8 @@ void kernels_of(const SuiteRun& suite, const Path& path, const std::string& pref
     const JsonValue name = root.at("network");
     const NetworkInfo& network = shipped_network(name);
     const std::string gpu = gpu_model(root.at("device"));
-    const MeasuredRun run = run_on(machine_of({.gpu = gpu}), network.build(batch_of(root)),
-                                   training_with(states_of(root.at("optimizer"))));
+    const ExperimentRun run = run_on(machine_of({.gpu = gpu}), network.build(batch_of(root)),
+                                     training_with(states_of(root.at("optimizer"))));
     std::map<std::pair<std::string, std::string>, double> simulated_s;
     double whole_simulated_s = 0;
     for (OpId id = 0; id < run.problem->ops; ++id) {

@@ -88,8 +88,8 @@ std::vector<ProgramOption> options_of(const CLI::App& app, bool positional) {
 
 }  // namespace
 
-Program command_line_program() {
-    Program program;
+ProgramUsage command_line_program() {
+    ProgramUsage program;
     with_parser([&](const CLI::App& app) {
         program.name = app.get_name();
         program.help = app.get_description();

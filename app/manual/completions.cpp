@@ -27,7 +27,7 @@ std::string shell_quoted(const std::string& text) {
     return result + '\'';
 }
 
-std::string function_name(const Program& program) {
+std::string function_name(const ProgramUsage& program) {
     std::string name = '_' + program.name;
     std::ranges::replace(name, '-', '_');
     return name;
@@ -40,7 +40,7 @@ std::vector<std::string> all_names(const std::vector<ProgramOption>& options) {
     return names;
 }
 
-std::vector<std::string> command_names(const Program& program) {
+std::vector<std::string> command_names(const ProgramUsage& program) {
     std::vector<std::string> names;
     for (const ProgramCommand& command : program.commands) {
         if (!command.name.empty()) names.push_back(command.name);
@@ -79,7 +79,7 @@ std::string bash_option_values(const std::vector<ProgramOption>& options, const 
 
 }  // namespace
 
-std::string bash_completion(const Program& program) {
+std::string bash_completion(const ProgramUsage& program) {
     const std::string function = function_name(program);
     std::string text = "# bash completion of " + program.name +
                        R"(
@@ -149,7 +149,7 @@ std::string zsh_specifications(const std::vector<ProgramOption>& options, const 
 
 }  // namespace
 
-std::string zsh_completion(const Program& program) {
+std::string zsh_completion(const ProgramUsage& program) {
     std::string text = "#compdef " + program.name + "\n# zsh completion of " + program.name +
                        "\n_placewright_either() { _alternative \"names:name:($*)\" 'files:file:_files'; }\n";
     if (command_names(program).empty()) {
@@ -185,7 +185,8 @@ std::string fish_values(const ProgramOption& option) {
     return text;
 }
 
-std::string fish_option(const Program& program, const std::string& condition, const ProgramOption& option) {
+std::string fish_option(const ProgramUsage& program, const std::string& condition,
+                        const ProgramOption& option) {
     std::string text = "complete -c " + program.name + condition;
     for (const std::string& name : option.names)
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -194,7 +195,7 @@ std::string fish_option(const Program& program, const std::string& condition, co
 
 }  // namespace
 
-std::string fish_completion(const Program& program) {
+std::string fish_completion(const ProgramUsage& program) {
     std::string text = "# fish completion of " + program.name + '\n';
     const bool has_commands = !command_names(program).empty();
     const std::string none = has_commands ? " -n __fish_use_subcommand" : "";

@@ -21,7 +21,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
 }
 
 void write_all(const std::filesystem::path& folder, bool has_help) {
-    for (const Program& program : {command_line_program(), window_program()}) {
+    for (const ProgramUsage& program : {command_line_program(), window_program()}) {
         const std::filesystem::path pages = folder / "man" / "man1";
         write(pages / (program.name + ".1"), manual_page(program, PLACEWRIGHT_VERSION, has_help));
         for (const ProgramCommand& command : program.commands) {

@@ -107,7 +107,7 @@ std::string help_page(const char* name, bool has_help) {
 
 }  // namespace
 
-std::string manual_page(const Program& program, const std::string& version, bool has_help) {
+std::string manual_page(const ProgramUsage& program, const std::string& version, bool has_help) {
     const bool has_commands = !program.commands.empty();
     std::string roff =
         head(program.name, program.help, version) + bold(program.name) + " [" + italic("options") + ']';
@@ -134,8 +134,8 @@ std::string manual_page(const Program& program, const std::string& version, bool
     return roff + ".SH SEE ALSO\n" + bold(other) + "(1)" + help_page("placewright-help", has_help);
 }
 
-std::string manual_page(const Program& program, const ProgramCommand& command, const std::string& version,
-                        bool has_help) {
+std::string manual_page(const ProgramUsage& program, const ProgramCommand& command,
+                        const std::string& version, bool has_help) {
     std::string roff = head(program.name + '-' + command.name, command.help, version) +
                        bold(program.name + ' ' + command.name) + " [" + italic("options") + ']';
     roff += synopsis(command.arguments) + "\n.SH DESCRIPTION\n" + escaped(command.help) + ".\n" +

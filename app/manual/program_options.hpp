@@ -28,7 +28,7 @@ struct ProgramCommand {
     std::string notes;  ///< tables and paragraphs that follow the options in --help
 };
 
-struct Program {
+struct ProgramUsage {
     std::string name;
     std::string help;
     std::vector<ProgramCommand> commands;
@@ -37,9 +37,9 @@ struct Program {
 };
 
 /// placewright-cli, as its parser knows it.
-Program command_line_program();
+ProgramUsage command_line_program();
 
 /// The window, placewright.
-Program window_program();
+ProgramUsage window_program();
 
 }  // namespace placewright

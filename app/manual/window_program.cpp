@@ -6,9 +6,9 @@
 
 namespace placewright {
 
-Program window_program() {
+ProgramUsage window_program() {
     // What the command line offers for the same values.
-    const Program command_line = command_line_program();
+    const ProgramUsage command_line = command_line_program();
     const auto optimize = std::ranges::find(command_line.commands, "optimize", &ProgramCommand::name);
     const auto take = [&](ProgramOption& option, const std::string& name) {
         for (const auto* options : {&optimize->options, &optimize->arguments}) {
@@ -20,7 +20,7 @@ Program window_program() {
             }
         }
     };
-    Program program{"placewright", arguments::kDescription, {}, {}, {}};
+    ProgramUsage program{"placewright", arguments::kDescription, {}, {}, {}};
     program.options = {{{"-h", "--help"}, "", "Print this help and exit."},
                        {{"-v", "--version"}, "", "Print the version and exit."}};
     ProgramCommand command;

@@ -35,6 +35,8 @@ constexpr int kQuickMs = 60;
 constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
+/// No write of a session takes longer.
+constexpr int kWriteEnds_s = 3600;
 
 const auto kSuffix = QStringLiteral(".placewright"), kPolicySuffix = QStringLiteral(".safetensors");
 const auto kLast = QStringLiteral("last.placewright");
@@ -94,6 +96,15 @@ QString keptCopy(const QString& file) {
                 .arg(file, copy)
                 .toStdString());
     return copy;
+}
+
+/// Removes what programs that were killed in the middle of a write have left.
+void removeUnfinished(const QDir& folder) {
+    const QDateTime old = QDateTime::currentDateTime().addSecs(-kWriteEnds_s);
+    for (const QFileInfo& info :
+         folder.entryInfoList({QStringLiteral(".placewright-*.tmp")}, QDir::Files | QDir::Hidden)) {
+        if (info.lastModified() < old) QFile::remove(info.absoluteFilePath());
+    }
 }
 
 }  // namespace
@@ -254,6 +265,7 @@ bool WorkspaceKeeper::write(const QString& file, bool waits) {
 void WorkspaceKeeper::startSession(bool reopens) {
     const QString folder = sessionFolder();
     QDir().mkpath(folder);
+    removeUnfinished(QDir(folder));
     const QString id = QUuid::createUuid().toString(QUuid::Id128).left(12);
     m_session = folder + QStringLiteral("/session-") + id + kSuffix;
     m_lock = std::make_unique<QLockFile>(m_session + QStringLiteral(".lock"));

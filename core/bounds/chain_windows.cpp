@@ -40,7 +40,7 @@ public:
                 has_all = has_all && has_time;
                 return has_time;
             };
-            list_.for_each_to(last, goes_on, [&](std::size_t first, const Window& window) {
+            list_.for_each_to(last, goes_on, [&](std::size_t first, const OpWindow& window) {
                 if (first + 1 == last && !goes_on(0)) {
                     step_to(last, window.last);
                 } else {
@@ -67,7 +67,7 @@ private:
             end_s(last, kind) = begin_s + (op ? classes_.time_s(*op, kind) : 0);
     }
 
-    void add_window(std::size_t first, std::size_t last, const Window& window) {
+    void add_window(std::size_t first, std::size_t last, const OpWindow& window) {
         window_time_.set(window);
         const std::size_t last_kinds = window.last ? classes_.count() : 1;
         for (std::size_t kind = 0; kind < last_kinds; ++kind) {
@@ -79,7 +79,7 @@ private:
     }
 
     /// Least end of a window whose last op is on a device of the class; `known_s` if that is more.
-    double least_end_s(const Window& window, std::size_t first, std::size_t last_kind, double known_s) {
+    double least_end_s(const OpWindow& window, std::size_t first, std::size_t last_kind, double known_s) {
         double least_s = kInfinity;
         const std::size_t kinds = window.first ? classes_.count() : 1;
         for (std::size_t kind = 0; kind < kinds; ++kind) {

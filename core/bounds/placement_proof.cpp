@@ -112,7 +112,7 @@ public:
 private:
     struct Listed {
         std::size_t first = 0, last = 0;
-        Window window;
+        OpWindow window;
         std::vector<double> seconds;  ///< [first device * devices + last device]
     };
 
@@ -123,7 +123,7 @@ private:
             std::size_t count = 0;
             list.for_each_to(
                 last, [&](std::size_t ops) { return ops <= kMostOps && count < kMostWindowsToOp; },
-                [&](std::size_t first, const Window& window) {
+                [&](std::size_t first, const OpWindow& window) {
                     ++count;
                     windows_.push_back({first, last, window, {}});
                 });

@@ -214,7 +214,7 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
 /// The host's work: that of its main thread, and that of the devices' threads side by side.
 Bound host_bound(const Problem& problem, const SimulationOptions& options) {
     const bool pipeline = options.order != Order::fifo;
-    const Program program = program_of(problem);
+    const HostProgram program = program_of(problem);
     double main = 0, before = 0, side_by_side = 0;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
         const bool by_device = pipeline || (program.backward_begin <= i && i < program.backward_end);

@@ -17,7 +17,7 @@ WindowList::WindowList(const Problem& problem, const DependencyChain& chain)
 }
 
 void WindowList::for_each_to(std::size_t last, const std::function<bool(std::size_t)>& goes_on,
-                             const std::function<void(std::size_t, const Window&)>& use) const {
+                             const std::function<void(std::size_t, const OpWindow&)>& use) const {
     std::vector<OpId> ops;
     std::size_t looked_at = 0;
     for (std::size_t first = last; first-- > 0;) {
@@ -36,9 +36,9 @@ void WindowList::for_each_to(std::size_t last, const std::function<bool(std::siz
     }
 }
 
-Window WindowList::window(std::size_t first, std::size_t last, std::vector<OpId> ops) const {
+OpWindow WindowList::window(std::size_t first, std::size_t last, std::vector<OpId> ops) const {
     std::ranges::sort(ops);
-    Window made{chain_.ops[first], chain_.ops[last], std::move(ops), {}};
+    OpWindow made{chain_.ops[first], chain_.ops[last], std::move(ops), {}};
     for (const OpId op : made.ops)
         made.on_device_only.push_back(!is_on_chain(op) && chain_.before[op] > last);
     return made;

@@ -22,11 +22,11 @@ public:
     /// then those that are more than the windows in them, from small to large, as long as `goes_on(ops)` is
     /// true. `ops`: number of ops that were looked at for this position so far.
     void for_each_to(std::size_t last, const std::function<bool(std::size_t ops)>& goes_on,
-                     const std::function<void(std::size_t first, const Window& window)>& use) const;
+                     const std::function<void(std::size_t first, const OpWindow& window)>& use) const;
 
 private:
     bool is_on_chain(OpId op) const { return chain_.position[op] != DependencyChain::kNowhere; }
-    Window window(std::size_t first, std::size_t last, std::vector<OpId> ops) const;
+    OpWindow window(std::size_t first, std::size_t last, std::vector<OpId> ops) const;
 
     const DependencyChain& chain_;
     std::vector<std::vector<OpId>> ops_after_;  ///< [position]: ops whose DependencyChain::after it is

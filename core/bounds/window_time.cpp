@@ -20,7 +20,7 @@ WindowTime::WindowTime(const Problem& problem, const DeviceClasses& classes)
       index_of_(problem.ops, kNowhere),
       group_index_of_(problem.groups, kNowhere) {}
 
-void WindowTime::set(const Window& window) {
+void WindowTime::set(const OpWindow& window) {
     window_ = &window;
     for (std::size_t i = 0; i < window.ops.size(); ++i) {
         index_of_[window.ops[i]] = i;

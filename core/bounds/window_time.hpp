@@ -12,7 +12,7 @@
 namespace placewright {
 
 /// What lies between two ops of which one depends on the other.
-struct Window {
+struct OpWindow {
     std::optional<OpId> first, last;  ///< its ends; nothing for the begin and the end of a batch
     /// Ops that depend on `first` and run before `last`, ascending.
     std::vector<OpId> ops;
@@ -43,7 +43,7 @@ public:
     void allow(GroupId group, Kinds kinds) { kinds_of_[group] = kinds; }
 
     /// `window` must live until it is cleared.
-    void set(const Window& window);
+    void set(const OpWindow& window);
     void clear();
 
     /// Lower bound on the seconds from the end of the first op (or the begin of the batch) to the end of the
@@ -111,7 +111,7 @@ private:
 
     const Problem& problem_;
     const DeviceClasses& classes_;
-    const Window* window_ = nullptr;
+    const OpWindow* window_ = nullptr;
     std::size_t steps_ = 0;
 
     std::vector<Kinds> kinds_of_;              ///< [group]

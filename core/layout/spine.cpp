@@ -25,14 +25,14 @@ struct Rows {
 
 /// The nodes between two neighbouring nodes of the spine, above the first one or below the last one.
 struct Block {
-    Extent extent;
+    HorizontalExtent extent;
     bool empty = true;
     std::size_t strands = 0;                         ///< number of edges that leave the node above
     std::vector<std::pair<double, double>> anchors;  ///< x of a neighbour of the spine, and its weight
 
     void include(double left, double right) {
-        extent =
-            empty ? Extent{left, right} : Extent{std::min(extent.left, left), std::max(extent.right, right)};
+        extent = empty ? HorizontalExtent{left, right}
+                       : HorizontalExtent{std::min(extent.left, left), std::max(extent.right, right)};
         empty = false;
     }
 };
@@ -155,9 +155,9 @@ void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> e
     fit_across(input, result);
 }
 
-Extent extent_across(const LayoutInput& input, const LayoutResult& result) {
+HorizontalExtent extent_across(const LayoutInput& input, const LayoutResult& result) {
     if (result.centre.empty()) return {};
-    Extent extent{result.centre.front().x, result.centre.front().x};
+    HorizontalExtent extent{result.centre.front().x, result.centre.front().x};
     const auto include = [&](double left, double right) {
         extent = {std::min(extent.left, left), std::max(extent.right, right)};
     };

@@ -17,10 +17,10 @@ namespace placewright {
 void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> beside, LayoutResult& result);
 
 /// The least and largest x of nodes and bends; (0, 0) without nodes.
-struct Extent {
+struct HorizontalExtent {
     double left = 0, right = 0;
 };
-Extent extent_across(const LayoutInput& input, const LayoutResult& result);
+HorizontalExtent extent_across(const LayoutInput& input, const LayoutResult& result);
 
 /// Moves everything sideways so that it starts at 0, and sets the width.
 void fit_across(const LayoutInput& input, LayoutResult& result);

@@ -53,13 +53,13 @@ void stop_at_relu(const Table& values, Table& slope) {
         slope.values[i] = values.values[i] > 0 ? slope.values[i] : 0.0F;
 }
 
-std::vector<Table> Layers::tables() const {
+std::vector<Table> DenseLayers::tables() const {
     std::vector<Table> tables;
     for (const Linear& map : maps) tables.emplace_back(map.out());
     return tables;
 }
 
-void Layers::extend(const Table& x, std::vector<Table>& y) const {
+void DenseLayers::extend(const Table& x, std::vector<Table>& y) const {
     const std::size_t first = y.front().rows();
     for (std::size_t i = 0; i < maps.size(); ++i) {
         Table& values = y[i];
@@ -72,8 +72,8 @@ void Layers::extend(const Table& x, std::vector<Table>& y) const {
     }
 }
 
-void Layers::add_slopes(const Table& x, const std::vector<Table>& y, Table y_slope, Table* x_slope,
-                        std::span<float> slope) const {
+void DenseLayers::add_slopes(const Table& x, const std::vector<Table>& y, Table y_slope, Table* x_slope,
+                             std::span<float> slope) const {
     for (std::size_t i = maps.size(); i-- > 0;) {
         if (i + 1 < maps.size() || ends_in_relu) stop_at_relu(y[i], y_slope);
         maps[i].add_weight_slope(i == 0 ? x : y[i - 1], 0, y_slope, slope);
@@ -97,8 +97,8 @@ Linear LayerReader::linear() {
     return map;
 }
 
-Layers LayerReader::layers(std::size_t count, bool ends_in_relu) {
-    Layers all{{}, ends_in_relu};
+DenseLayers LayerReader::layers(std::size_t count, bool ends_in_relu) {
+    DenseLayers all{{}, ends_in_relu};
     for (std::size_t i = 0; i < count; ++i) all.maps.push_back(linear());
     return all;
 }

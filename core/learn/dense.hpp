@@ -65,7 +65,7 @@ private:
 void stop_at_relu(const Table& values, Table& slope);
 
 /// Layers, each followed by a relu; the last one only if `ends_in_relu`.
-struct Layers {
+struct DenseLayers {
     std::vector<Linear> maps;
     bool ends_in_relu = true;
 
@@ -86,7 +86,7 @@ public:
         : parameters_(parameters), weights_(weights) {}
 
     Linear linear();
-    Layers layers(std::size_t count, bool ends_in_relu = true);
+    DenseLayers layers(std::size_t count, bool ends_in_relu = true);
 
 private:
     std::span<const PolicyParameter> parameters_;

@@ -66,9 +66,9 @@ private:
     const PlacetoNetwork& network_;
     const PolicyGraph& graph_;
 
-    Layers transform_;
-    std::array<std::array<Layers, 2>, 2> message_;                      ///< [direction][f, g]
-    std::array<std::array<Layers, 2>, PlacetoNetwork::kSets> pooling_;  ///< [set][l, h]
+    DenseLayers transform_;
+    std::array<std::array<DenseLayers, 2>, 2> message_;                      ///< [direction][f, g]
+    std::array<std::array<DenseLayers, 2>, PlacetoNetwork::kSets> pooling_;  ///< [set][l, h]
     std::vector<Linear> head_;
 
     Table features_;

@@ -32,7 +32,7 @@ struct PlannedTransfer {
 };
 
 /// A tensor on a device.
-struct HeldTensor {
+struct TensorCopy {
     TensorId tensor = kNoTensor;
     DeviceId device = kInvalidDevice;
 };
@@ -59,7 +59,7 @@ struct ExecutionPlan {
     /// [op], [transfer]: tensors that nothing reads any more on a device when it is done, if everything else
     /// that reads them there is done too; each is counted down from `readers`.
     std::vector<std::vector<std::uint32_t>> op_reads, transfer_reads;  ///< indices in `held`
-    std::vector<HeldTensor> held;
+    std::vector<TensorCopy> held;
     std::vector<std::uint32_t> readers;  ///< [held]: ops and transfers that read it
 };
 

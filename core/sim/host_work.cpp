@@ -23,9 +23,9 @@ double host_calls(const Problem& problem, OpId id) {
     return 1 + op_work(*problem.graph, id, problem.optimizer_states).kernels;
 }
 
-Program program_of(const Problem& problem) {
+HostProgram program_of(const Problem& problem) {
     const Graph& graph = *problem.graph;
-    Program program;
+    HostProgram program;
     program.ops.resize(problem.ops);
     std::iota(program.ops.begin(), program.ops.end(), 0U);
     // Files that hold a whole training step have the updates where they belong.

@@ -19,11 +19,11 @@ double host_calls(const Problem& problem, OpId op);
 inline constexpr double kCopyCalls = 2;
 
 /// The order in which a framework runs a step, and what the threads of the devices issue of it.
-struct Program {
+struct HostProgram {
     /// The order of the graph, derived updates last unless the optimizer works in the backward pass.
     std::vector<OpId> ops;
     std::size_t backward_begin = 0, backward_end = 0;  ///< in `ops`; the main thread issues the others
 };
-Program program_of(const Problem& problem);
+HostProgram program_of(const Problem& problem);
 
 }  // namespace placewright

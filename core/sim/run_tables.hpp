@@ -159,7 +159,7 @@ struct Tables {
 
     // Runtimes other than ideal.
     double host_s = 0;               ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
-    Program program;                 ///< only with in_program_order
+    HostProgram program;             ///< only with in_program_order
     std::vector<double> host_calls;  ///< [op]; only with host_s
     std::vector<char> by_device;     ///< [op]: whether its device's thread issues it
     std::vector<char> is_host;       ///< [device]: whether it is a CPU

@@ -310,7 +310,7 @@ void TestChainWindows::traces_obey() {
     for (int k = 0; k < 60; ++k) {
         const std::size_t first = random.index(chain.sink()),
                           last = first + 1 + random.index(std::min<std::size_t>(chain.sink() - first, 8));
-        Window window{chain.ops[first], chain.ops[last], {}, {}};
+        OpWindow window{chain.ops[first], chain.ops[last], {}, {}};
         for (OpId op = 0; op < problem.ops; ++op) {
             const bool is_behind =
                 chain.position[op] != DependencyChain::kNowhere && chain.position[op] >= last;

@@ -42,7 +42,7 @@ QByteArray plain(const std::string& page) {
 }
 
 void TestManual::everyOptionOfTheHelpIsInThePage() {
-    const Program program = command_line_program();
+    const ProgramUsage program = command_line_program();
     QVERIFY(program.commands.size() > 15);
     for (const ProgramCommand& command : program.commands) {
         QProcess help;
@@ -75,7 +75,7 @@ void TestManual::rendersPagesWithoutWarnings() {
         QCOMPARE(process.readAllStandardError(), QByteArray());
         QVERIFY(process.readAllStandardOutput().contains("SYNOPSIS"));
     };
-    for (const Program& program : {command_line_program(), window_program()}) {
+    for (const ProgramUsage& program : {command_line_program(), window_program()}) {
         render(manual_page(program, "1.2", true));
         for (const ProgramCommand& command : program.commands) {
             if (!command.name.empty()) render(manual_page(program, command, "1.2", true));
@@ -145,7 +145,7 @@ void TestManual::otherShellsReadTheScripts() {
     QFETCH(QString, shell);
     if (QStandardPaths::findExecutable(shell).isEmpty()) QSKIP(qPrintable(shell + " is not installed"));
     QTemporaryDir folder;
-    for (const Program& program : {command_line_program(), window_program()}) {
+    for (const ProgramUsage& program : {command_line_program(), window_program()}) {
         const QString script =
             write(folder, "completion", shell == "zsh" ? zsh_completion(program) : fish_completion(program));
         QProcess process;

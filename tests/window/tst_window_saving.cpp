@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <QComboBox>
+#include <QDateTime>
 #include <QDir>
 #include <QLabel>
 #include <QPushButton>
@@ -134,6 +135,10 @@ private Q_SLOTS:
             const rlimit none{16, usual.rlim_max};
             QCOMPARE(setrlimit(RLIMIT_FSIZE, &none), 0);
             const auto end = qScopeGuard([&] { setrlimit(RLIMIT_FSIZE, &usual); });
+            // The session cannot be written either, which the window says once.
+            shown->window.keeper()->saveSession();
+            QTRY_VERIFY2_WITH_TIMEOUT(shown->message().contains("not kept until you save it"),
+                                      qPrintable(shown->message()), 20'000);
             const std::pair<const char*, const char*> writers[]{{"Save as", "again.placewright"},
                                                                 {"Placement", "placement.json"},
                                                                 {"Report", "report.html"},
@@ -152,10 +157,6 @@ private Q_SLOTS:
             QCOMPARE(QDir(QFileInfo(before).path())
                          .entryList({"*.tmp", "again*", "graph*"}, QDir::Files | QDir::Hidden),
                      QStringList());
-            // The session cannot be written either, which the window says once.
-            shown->window.keeper()->saveSession();
-            QTRY_VERIFY2_WITH_TIMEOUT(shown->message().contains("not kept until you save it"),
-                                      qPrintable(shown->message()), 20'000);
             QVERIFY(shown->window.isWindowModified());
             QVERIFY(shown->window.isVisible());
         }
@@ -199,6 +200,23 @@ private Q_SLOTS:
         QVERIFY(read_policy(file.toStdString()).state == policy->state);
         QVERIFY(!next.window.learning()->unsavedPolicy() && learn->mayDrop());
         QTRY_COMPARE_WITH_TIMEOUT(kept().size(), 1, 20'000);  // that of the other window
+    }
+
+    void unfinishedFilesAreRemoved() {
+        const QDir folder(WorkspaceKeeper::sessionFolder());
+        QVERIFY(folder.mkpath("."));
+        const QString old = folder.filePath(".placewright-0123456789ab.tmp"),
+                      young = folder.filePath(".placewright-ba9876543210.tmp");
+        for (const QString& file : {old, young}) {
+            QFile left(file);
+            QVERIFY(left.open(QIODevice::WriteOnly) && left.write("half a sess") > 0);
+            const int age_s = file == old ? 7200 : 60;
+            QVERIFY(left.flush() && left.setFileTime(QDateTime::currentDateTime().addSecs(-age_s),
+                                                     QFileDevice::FileModificationTime));
+        }
+        Shown shown;
+        shown.window.keeper()->startSession(false);
+        QVERIFY(!QFile::exists(old) && QFile::exists(young));
     }
 
     void aSecondPolicyIsKeptInAFile() {
