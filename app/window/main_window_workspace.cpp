@@ -130,7 +130,6 @@ void MainWindow::watchView() {
     connect(m_graph, &GraphView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_timeline, &TimelineView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_pinned, &PinnedPlacement::changed, m_keeper, &WorkspaceKeeper::noteView);
-    connect(m_learning, &Learning::learnedChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const QDockWidget* dock : findChildren<QDockWidget*>())
         connect(dock, &QDockWidget::visibilityChanged, m_keeper, &WorkspaceKeeper::noteView);
     for (const ToolBars::Choice& choice : m_bars->choices())

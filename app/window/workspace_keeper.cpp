@@ -35,7 +35,7 @@ constexpr int kQuickMs = 60;
 constexpr int kFirstSaveMs = 3000;
 /// Programs write a file in several steps.
 constexpr int kFileSettlesMs = 500;
-/// No write of a session takes longer.
+/// No program takes longer to write a session.
 constexpr int kWriteEnds_s = 3600;
 
 const auto kSuffix = QStringLiteral(".placewright"), kPolicySuffix = QStringLiteral(".safetensors");
@@ -136,6 +136,10 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, Learning* learning, OfferBa
     });
     connect(document, &Document::measuredChanged, this, [this] {
         if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
+    });
+    connect(learning, &Learning::learnedChanged, this, [this] {
+        m_hasHadPolicy = m_hasHadPolicy || m_learning->hasUnsavedPolicy();
+        noteView();
     });
     connect(document, &Document::selectionChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::sceneChanged, this, &WorkspaceKeeper::noteView);
@@ -301,11 +305,11 @@ void WorkspaceKeeper::offerRecovery() {
         lock->setStaleLockTime(0);
         if (!lock->tryLock(0)) continue;  // its window is open
         m_recovery = {file, std::move(lock)};
-        const bool closed = workspace_head(file.toStdString()).closed_by_system;
-        m_offers->offer(QStringLiteral("recovery"),
-                        (closed ? tr("Placewright was closed by the system. It kept %1.")
-                                : tr("Placewright ended unexpectedly. It kept %1."))
-                            .arg(sessionText(file)),
+        const QString why = !QFileInfo::exists(file) ? tr("Placewright kept %1 of an earlier window.")
+                            : workspace_head(file.toStdString()).closed_by_system
+                                ? tr("Placewright was closed by the system. It kept %1.")
+                                : tr("Placewright ended unexpectedly. It kept %1.");
+        m_offers->offer(QStringLiteral("recovery"), why.arg(sessionText(file)),
                         {{tr("Restore"), [this] { restoreRecovery(); }},
                          {tr("Discard"), [this, file] {
                               if (!QFile::moveToTrash(file)) QFile::rename(file, nameOfKept(file));
@@ -337,12 +341,15 @@ void WorkspaceKeeper::takePolicy(const QString& session) {
     m_isPolicyTaken = QFile::copy(from, to);
     if (!m_isPolicyTaken) {
         Q_EMIT failed(
-            tr("The unsaved policy of the session could not be copied from %1 to %2.").arg(from, to));
+            tr("The unsaved policy could not be copied from %1 to %2. The next start offers it again.")
+                .arg(from, to));
     } else if (takes) {
         m_learning->resumeKept(to);
     } else {
         m_offers->offer(QStringLiteral("policy"),
-                        tr("The policy that the session kept is in %1; this window has another one.").arg(to),
+                        tr("This window has a policy already. The one that the session kept is in %1; "
+                           "open that file to train it further.")
+                            .arg(to),
                         {{tr("Close"), {}}});
     }
 }
@@ -352,8 +359,9 @@ void WorkspaceKeeper::writeSession() {
     if (m_sessionLane.busy()) return m_autosave.start();
     const std::shared_ptr<const PolicyFile> policy = m_learning->unsavedPolicy();
     const bool isOpen = m_document->isOpen();
-    // While a policy is read, the session's file of it is all that there is.
-    const bool dropsPolicy = !policy && !m_learning->isReading();
+    // A policy that this window could not read, or not yet, is in the file alone.
+    const bool dropsPolicy = !policy && m_hasHadPolicy;
+    if (!isOpen && !policy && !dropsPolicy) return;
     WorkspaceSnapshot now = isOpen ? snapshot() : WorkspaceSnapshot();
     now.view[kFileValue] = m_file.toStdString();
     now.view[kModifiedValue] = m_modified;
@@ -475,7 +483,8 @@ void WorkspaceKeeper::leaveSession() {
     } else {
         QFile::remove(m_session);
     }
-    QFile::remove(policyOf(m_session));  // the user was asked to save it
+    // The user was asked to save it.
+    if (m_hasHadPolicy) QFile::remove(policyOf(m_session));
     m_session.clear();
     m_lock.reset();
 }

@@ -125,6 +125,7 @@ private:
     QString m_recovered;  ///< file of the session that is on screen; empty: none
     bool m_isRecoveredWhole = true;
     bool m_isPolicyTaken = false;  ///< that of the session that is on screen
+    bool m_hasHadPolicy = false;   ///< an unsaved one; the file beside the session is of it
     bool m_closedBySystem = false;
     /// What the files have that is not on screen: it is copied before they are written over.
     struct LeftOut {

@@ -51,6 +51,13 @@ QProcessEnvironment environmentIn(const QString& folder) {
     return environment;
 }
 
+/// Starts a window that trains or saves in a new folder.
+void startAtWork(QProcess& process, const char* task, const QString& folder) {
+    QVERIFY(QDir().mkpath(folder));
+    process.setProcessEnvironment(environmentIn(folder));
+    process.start(QStringLiteral(PLACEWRIGHT_WINDOW_AT_WORK), {task, folder});
+}
+
 void killHard(QProcess& process) {
     QCOMPARE(::kill(static_cast<pid_t>(process.processId()), SIGKILL), 0);
     QVERIFY(process.waitForFinished(kPatienceMs));
@@ -161,10 +168,8 @@ private Q_SLOTS:
         constexpr int kStepMs = 37;
         for (int moment = 0; moment < moments(5); ++moment) {
             const QString folder = m_place->file(QString::number(moment));
-            QVERIFY(QDir().mkpath(folder));
             QProcess process;
-            process.setProcessEnvironment(environmentIn(folder));
-            process.start(QStringLiteral(PLACEWRIGHT_WINDOW_AT_WORK), {"training", folder});
+            startAtWork(process, "training", folder);
             QTRY_VERIFY_WITH_TIMEOUT(!policyIn(folder).isEmpty(), kPatienceMs);
             QTest::qWait(moment * kStepMs % 290);
             killHard(process);
@@ -212,10 +217,8 @@ private Q_SLOTS:
         constexpr int kStepMs = 7;
         for (int moment = 0; moment < moments(10); ++moment) {
             const QString folder = m_place->file(QString::number(moment));
-            QVERIFY(QDir().mkpath(folder));
             QProcess process;
-            process.setProcessEnvironment(environmentIn(folder));
-            process.start(QStringLiteral(PLACEWRIGHT_WINDOW_AT_WORK), {"saving", folder});
+            startAtWork(process, "saving", folder);
             QTRY_VERIFY_WITH_TIMEOUT(process.bytesAvailable() > 0, kPatienceMs);
             QTest::qWait(moment * kStepMs % 190);
             killHard(process);

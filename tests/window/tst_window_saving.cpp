@@ -7,10 +7,13 @@
 #include <QDateTime>
 #include <QDir>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QScopeGuard>
 #include <QSpinBox>
 #include <QTest>
+#include <QTimer>
 #include <QToolButton>
 #include <sys/resource.h>
 
@@ -183,7 +186,7 @@ private Q_SLOTS:
         Shown next;
         next.window.keeper()->startSession(true);
         const QString offered = next.window.offerBar()->text("recovery");
-        QVERIFY2(offered.contains("ended unexpectedly. It kept an unsaved policy ("), qPrintable(offered));
+        QVERIFY2(offered.contains("Placewright kept an unsaved policy ("), qPrintable(offered));
         QTest::mouseClick(next.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(next.window.learning()->unsavedPolicy(), 20'000);
         QVERIFY(next.window.learning()->unsavedPolicy()->state == policy->state);
@@ -200,6 +203,53 @@ private Q_SLOTS:
         QVERIFY(read_policy(file.toStdString()).state == policy->state);
         QVERIFY(!next.window.learning()->unsavedPolicy() && learn->mayDrop());
         QTRY_COMPARE_WITH_TIMEOUT(kept().size(), 1, 20'000);  // that of the other window
+    }
+
+    void aPolicyThatCannotBeReadStays() {
+        const QDir folder(WorkspaceKeeper::sessionFolder());
+        QVERIFY(folder.mkpath("."));
+        QFile broken(folder.filePath("session-left.safetensors"));
+        QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write("no policy") > 0);
+        broken.close();
+        Shown shown;
+        shown.window.keeper()->startSession(true);
+        QString told;
+        QTimer answer;
+        connect(&answer, &QTimer::timeout, this, [&told] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (box == nullptr) return;
+            told = box->text();
+            box->accept();
+        });
+        answer.start(20);
+        QTest::mouseClick(shown.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!told.isEmpty(), 20'000);
+        QVERIFY2(told.contains(".safetensors"), qPrintable(told));
+        // Neither the session nor its end removes it.
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph(6))));
+        shown.window.keeper()->saveSession();
+        QTRY_VERIFY_WITH_TIMEOUT(shown.window.keeper()->endSession(), 20'000);
+        QCOMPARE(folder.entryList({"session-*.safetensors"}).size(), 1);
+    }
+
+    void aPolicyReplacesATrainingThatFailed() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph(6))));
+        train(shown);
+        const auto policy = shown.window.learning()->unsavedPolicy();
+        leaveSessionWith(*policy);
+        Shown next;
+        next.window.learning()->train();
+        LearnWindow* learn = next.window.learning()->window();
+        auto* source = learn->findChild<QComboBox*>("source");
+        source->setCurrentIndex(source->findData("folder"));
+        learn->findChild<QLineEdit*>("folder")->setText(m_place->file("nowhere"));
+        QTest::mouseClick(learn->findChild<QPushButton*>("start"), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(learn->run()->state() == TrainingRun::State::failed, 20'000);
+        next.window.keeper()->startSession(true);
+        QTest::mouseClick(next.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(next.window.learning()->unsavedPolicy(), 20'000);
+        QVERIFY(next.window.learning()->unsavedPolicy()->state == policy->state);
     }
 
     void unfinishedFilesAreRemoved() {
@@ -228,7 +278,7 @@ private Q_SLOTS:
         shown.window.keeper()->startSession(true);
         QTest::mouseClick(shown.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
         const QString told = shown.window.offerBar()->text("policy");
-        QVERIFY2(told.contains("this window has another one"), qPrintable(told));
+        QVERIFY2(told.contains("This window has a policy already"), qPrintable(told));
         const QDir folder(WorkspaceKeeper::sessionFolder());
         const QStringList files = folder.entryList({QStringLiteral("kept-*.safetensors")});
         QVERIFY(files.size() == 1 && told.contains(folder.filePath(files[0])));

@@ -342,6 +342,7 @@ void LearnWindow::adopt(const QString& file, std::shared_ptr<const PolicyFile> p
                  .arg(machines.size()));
         return;
     }
+    if (m_run && !hasPolicy()) drop();  // it failed, or was stopped before its first update
     m_resumed = std::move(policy);
     m_resumedFile = file;
     m_restored.reset();  // the policy has the curve

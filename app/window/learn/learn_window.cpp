@@ -51,7 +51,7 @@ QString scoreText(double step_time_s, bool fits) {
     return fits ? secondsText(step_time_s) : LearnWindow::tr("does not fit");
 }
 
-/// Its state, which keeps it alive; null without a policy.
+/// The state of a policy, in a pointer that keeps the policy alive; null without a policy.
 std::shared_ptr<const TrainingState> stateOf(const std::shared_ptr<const PolicyFile>& policy) {
     return policy ? std::shared_ptr<const TrainingState>(policy, &policy->state) : nullptr;
 }
@@ -276,9 +276,8 @@ bool LearnWindow::mayDrop() {
                          QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel,
                          isVisible() ? this : parentWidget());
     const auto describe = [&] {
-        question.setText(tr("Save the %1 policy (%L2 updates)?")
-                             .arg(titleOf(policy()->record.policy))
-                             .arg(state()->updates));
+        question.setText(
+            tr("Save the %1 policy (%L2 updates)?").arg(titleOf(policyId())).arg(state()->updates));
         question.setInformativeText(isRunning()
                                         ? tr("This stops the training; an unsaved policy will be lost.")
                                         : tr("Otherwise it will be lost."));
@@ -314,6 +313,10 @@ std::shared_ptr<const PolicyFile> LearnWindow::policy() const {
     return m_run && m_run->training() ? m_run->policy() : resumedPolicy();
 }
 
+const std::string& LearnWindow::policyId() const {
+    return m_run ? m_run->request().policy->id : m_resumed->record.policy;
+}
+
 std::uint64_t LearnWindow::savedUpdates() const {
     if (m_run) return m_savedUpdates;
     return m_resumed && !m_resumedFile.isEmpty() ? m_resumed->state.updates : 0;
@@ -327,9 +330,8 @@ bool LearnWindow::hasUnsavedPolicy() const {
 std::optional<Workspace::Learned> LearnWindow::learned() const {
     const auto now = state();
     if (!now) return m_restored;
-    const std::shared_ptr<const PolicyFile> resumed = resumedPolicy();
-    Workspace::Learned learned{m_run ? m_run->request().policy->id : resumed->record.policy,
-                               m_run ? m_run->request().updates : resumed->record.planned_updates,
+    Workspace::Learned learned{policyId(),
+                               m_run ? m_run->request().updates : m_resumed->record.planned_updates,
                                {},
                                std::shared_ptr<const std::vector<TrainingPoint>>(now, &now->curve)};
     if (savedUpdates() > 0) learned.file = (m_run ? m_savedFile : m_resumedFile).toStdString();
@@ -543,15 +545,13 @@ void LearnWindow::showTest() {
 
 /// Returns whether the policy was saved.
 bool LearnWindow::save() {
-    const std::shared_ptr<const PolicyFile> named = policy();
-    const TrainingRecord& record = named->record;
-    QString source = toQString(record.graphs.front().network);
+    QString source = toQString(policy()->record.graphs.front().network);
     if (m_run && m_run->request().family != nullptr)
         source = toQString(m_run->request().family->name);
     else if (m_run && !m_run->request().folder.empty())
         source = QFileInfo(toQString(m_run->request().folder)).fileName();
     const QString suggestion =
-        toQString(record.policy) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
+        toQString(policyId()) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
     const QString file =
         askSaveFile(this, tr("Save the policy"), settings::policyFolder.get(), suggestion,
                     tr("Policies (*.safetensors)"), QStringLiteral(".safetensors"), settings::policyFolder);

@@ -47,10 +47,8 @@ public:
     bool hasPolicy() const { return state() != nullptr; }
     /// The policy in its current state; null without one.
     std::shared_ptr<const PolicyFile> policy() const;
-    /// The policy if no file of the user has its current state; null otherwise.
-    std::shared_ptr<const PolicyFile> unsavedPolicy() const {
-        return hasUnsavedPolicy() ? policy() : nullptr;
-    }
+    /// Whether there is a policy whose current state is in no file of the user.
+    bool hasUnsavedPolicy() const;
     /// Values of the test networks that are known so far.
     CdfData cdf() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
@@ -97,11 +95,12 @@ private:
     /// Returns what the form asks for.
     TrainingRequest request() const;
     const PolicyInfo& chosenPolicy() const;
-    bool hasUnsavedPolicy() const;
     /// The policy that the training here resumes, or would resume; null: none.
     std::shared_ptr<const PolicyFile> resumedPolicy() const {
         return m_run ? m_run->request().resumed : m_resumed;
     }
+    /// Id of the kind of the policy, which must be there.
+    const std::string& policyId() const;
     /// State of the policy; null without one.
     std::shared_ptr<const TrainingState> state() const;
     /// Updates of the policy when it was saved last; 0: never.

@@ -66,12 +66,12 @@ std::optional<Workspace::Learned> Learning::learned() const {
     return m_window != nullptr ? m_window->learned() : m_restored;
 }
 
-std::shared_ptr<const PolicyFile> Learning::unsavedPolicy() const {
-    return m_window != nullptr ? m_window->unsavedPolicy() : nullptr;
+bool Learning::hasUnsavedPolicy() const {
+    return m_window != nullptr && m_window->hasUnsavedPolicy();
 }
 
-bool Learning::isReading() const {
-    return m_window != nullptr && m_window->isReading();
+std::shared_ptr<const PolicyFile> Learning::unsavedPolicy() const {
+    return hasUnsavedPolicy() ? m_window->policy() : nullptr;
 }
 
 bool Learning::takesPolicy() const {

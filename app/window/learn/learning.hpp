@@ -37,11 +37,11 @@ public:
     std::optional<Workspace::Learned> learned() const;
     /// Shows it in the training window, once that is opened.
     void restore(std::optional<Workspace::Learned> learned);
-    /// The policy of the training window if no file of the user has its current state; null otherwise.
+    /// Whether the training window has a policy whose current state is in no file of the user.
+    bool hasUnsavedPolicy() const;
+    /// That policy; null if there is none.
     std::shared_ptr<const PolicyFile> unsavedPolicy() const;
-    /// Whether the training window still reads a policy.
-    bool isReading() const;
-    /// Whether the training window has no policy, and will have none if nobody asks for it.
+    /// Whether the training window neither has a policy nor reads or trains one.
     bool takesPolicy() const;
     /// Reads a policy that only the session has into the training window, to save it or to resume its
     /// training.
