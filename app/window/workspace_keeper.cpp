@@ -305,7 +305,7 @@ void WorkspaceKeeper::offerRecovery() {
         lock->setStaleLockTime(0);
         if (!lock->tryLock(0)) continue;  // its window is open
         m_recovery = {file, std::move(lock)};
-        const QString why = !QFileInfo::exists(file) ? tr("Placewright kept %1 of an earlier window.")
+        const QString why = !QFileInfo::exists(file) ? tr("An earlier window left %1.")
                             : workspace_head(file.toStdString()).closed_by_system
                                 ? tr("Placewright was closed by the system. It kept %1.")
                                 : tr("Placewright ended unexpectedly. It kept %1.");

@@ -186,7 +186,7 @@ private Q_SLOTS:
         Shown next;
         next.window.keeper()->startSession(true);
         const QString offered = next.window.offerBar()->text("recovery");
-        QVERIFY2(offered.contains("Placewright kept an unsaved policy ("), qPrintable(offered));
+        QVERIFY2(offered.contains("An earlier window left an unsaved policy ("), qPrintable(offered));
         QTest::mouseClick(next.window.offerBar()->findChild<QPushButton*>(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(next.window.learning()->unsavedPolicy(), 20'000);
         QVERIFY(next.window.learning()->unsavedPolicy()->state == policy->state);

@@ -295,7 +295,7 @@ QString LearnWindow::machineTitle() const {
 }
 
 void LearnWindow::warn(const QString& reason) {
-    QMessageBox::warning(this, tr("Resume a policy"), reason);
+    QMessageBox::warning(isVisible() ? this : parentWidget(), tr("Resume a policy"), reason);
 }
 
 void LearnWindow::resume(const QString& file) {
