@@ -14,7 +14,7 @@
 namespace placewright::test {
 
 /// How long a program may take before the test is given up.
-constexpr int kPatienceMs = 60'000;
+constexpr int kPatienceMs = 180'000;
 
 /// The end of a program.
 struct ProgramResult {

@@ -6,6 +6,13 @@
 
 namespace placewright::test {
 
+/// How many times as long a sanitizer lets things take.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr double kSlowdown = 6;
+#else
+inline constexpr double kSlowdown = 1;
+#endif
+
 /// Measures the processor time of this process, or of the child processes that have ended, since it was made.
 class CpuTimer {
 public:

@@ -32,7 +32,7 @@ using test::Shown;
 
 namespace {
 
-constexpr int kPatienceMs = 60'000;
+constexpr int kPatienceMs = 180'000;
 constexpr qint64 kMostLostMs = 60'000;
 
 int moments(int usual) {
