@@ -23,8 +23,9 @@ inline void on_hangup(void (*handler)(int)) {
     if (std::signal(SIGHUP, handler) == SIG_IGN || ignored_hangup()) std::signal(SIGHUP, SIG_IGN);
 }
 
-/// After construction, the first Ctrl+C (or SIGTERM, or SIGHUP) requests a stop; a second Ctrl+C or SIGTERM
-/// ends the program at once.
+/// After construction, the first Ctrl+C (or SIGTERM, or SIGHUP) requests a stop; a second Ctrl+C or SIGTERM,
+/// at least kSamePress later, ends the program at once. Who presses Ctrl+C twice in a row does not lose the
+/// result.
 class InterruptGuard {
 public:
     InterruptGuard() {
@@ -47,10 +48,18 @@ public:
     std::stop_source source() const { return stop_; }
 
 private:
-    static void interrupted(int) {
-        interrupted_ = true;
-        std::signal(SIGINT, SIG_DFL);
-        std::signal(SIGTERM, SIG_DFL);
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::seconds kSamePress{1};
+
+    static void interrupted(int signal) {
+        const Clock::rep now = Clock::now().time_since_epoch().count();
+        Clock::rep first = 0;
+        if (first_press_.compare_exchange_strong(first, now)) {
+            interrupted_ = true;
+        } else if (Clock::duration(now - first) >= kSamePress) {
+            std::signal(signal, SIG_DFL);
+            std::raise(signal);
+        }
     }
 
     /// Further signals may follow: the kernel and the shell both send SIGHUP, and then perhaps SIGTERM.
@@ -60,8 +69,10 @@ private:
         std::signal(SIGPIPE, SIG_IGN);
     }
 
-    static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need lock-free atomics");
+    static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Clock::rep>::is_always_lock_free,
+                  "signal handlers need lock-free atomics");
     inline static std::atomic<bool> interrupted_ = false;
+    inline static std::atomic<Clock::rep> first_press_ = 0;  ///< since the epoch of the clock; 0: none yet
     std::stop_source stop_;
     std::jthread watcher_;  ///< last member, so that it is joined before the others are destroyed
 };
