@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs the reader on changed seeds, the same in every run, as part of the test suite. `--seeds FOLDER`
-// writes the seeds as a corpus for libFuzzer; file names as arguments read those files, to reproduce a
-// finding. `--seconds N` runs so long from another random seed each time and leaves what ends the program in
-// the file mutate-finding.
+// Runs the reader on its seeds, on the corpus that campaign.py left, and on changes of them, the same in
+// every run, as part of the test suite. `--seeds FOLDER` writes the seeds as a corpus for libFuzzer; file
+// names as arguments read those files, to reproduce a finding. `--seconds N` runs so long from another random
+// seed each time and leaves what ends the program in the file mutate-finding.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -16,6 +16,7 @@
 #include <limits>
 #include <random>
 #include <string_view>
+#include <zip.h>
 
 #include "tests/fuzz/fuzz.hpp"
 
@@ -56,6 +57,24 @@ std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     return text;
 }
 
+/// Inputs that campaign.py found; none for readers that it does not run.
+std::vector<std::string> corpus() {
+    std::vector<std::string> files;
+    zip_t* const archive = zip_open(PLACEWRIGHT_CORPUS, ZIP_RDONLY, nullptr);
+    if (archive == nullptr) return files;
+    for (zip_uint64_t index = 0; index < static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
+         ++index) {
+        zip_stat_t stat;
+        zip_file_t* const file = zip_fopen_index(archive, index, 0);
+        if (file == nullptr || zip_stat_index(archive, index, 0, &stat) != 0) continue;
+        std::string& text = files.emplace_back(stat.size, '\0');
+        zip_fread(file, text.data(), text.size());
+        zip_fclose(file);
+    }
+    zip_close(archive);
+    return files;
+}
+
 std::string_view running;
 
 void keep_finding(int signal) {
@@ -72,7 +91,7 @@ void run(const std::string& text) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    const std::vector<std::string> all = seeds();
+    std::vector<std::string> all = seeds();
     if (count == 3 && std::strcmp(arguments[1], "--seeds") == 0) {
         std::filesystem::create_directories(arguments[2]);
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -96,6 +115,8 @@ int main(int count, char** arguments) {
         run(std::string(std::istreambuf_iterator<char>(file), {}));
     }
     if (count > 1) return 0;
+    const auto found = corpus();
+    all.insert(all.end(), found.begin(), found.end());
     for (const std::string& seed : all) run(seed);
     const auto begin = std::chrono::steady_clock::now();
     int round = 0;

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""campaign.py SECONDS [READER...] [--jobs N]: runs the libFuzzer programs of all readers, or of those named, SECONDS
+each, with the address and undefined behaviour sanitizers; one per core, or N at a time. SECONDS 0 only writes the
+corpora again. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
+
+Inputs grow from run to run in build/fuzz/corpus/READER. Afterwards those that reach every place of the code that all
+of them reach, the smallest first, are written to corpus/READER.zip beside this script, from which the test
+mutate_READER and the next campaign start. An input that ends or holds up a reader is build/fuzz/found/READER-*; the
+script ends with status 1 if there is one.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build/fuzz"
+LARGEST = 16_384  # bytes of an input that goes into the tree
+
+
+def run(*command, log=None):
+    return subprocess.run([str(part) for part in command], cwd=ROOT, stdout=log, stderr=log and subprocess.STDOUT)
+
+
+def build(readers):
+    configured = run(
+        "cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG",
+        "-DPLACEWRIGHT_FUZZ=ON", "-DPLACEWRIGHT_SANITIZE=address,undefined", "-DPLACEWRIGHT_UNITY=ON",
+        "-DPLACEWRIGHT_WITH_LIBTORCH=OFF", "-DPLACEWRIGHT_BENCHMARKS=OFF")
+    if configured.returncode != 0:
+        sys.exit(configured.returncode)
+    targets = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], stdout=subprocess.PIPE, text=True,
+                             check=True).stdout
+    known = sorted(set(re.findall(r"^fuzz_(\w+): phony$", targets, re.M)))
+    for reader in readers:
+        if reader not in known:
+            sys.exit(f"campaign.py: no reader {reader}; there are {', '.join(known)}")
+    readers = readers or known
+    if run("ninja", "-C", BUILD, *(f"{kind}_{reader}" for reader in readers for kind in ("fuzz", "mutate"))).returncode:
+        sys.exit(1)
+    return readers
+
+
+def fuzz(reader, seconds):
+    """Runs one reader and writes its corpus; returns a line that says what came of it, and whether it found anything."""
+    corpus, found, small = BUILD / "corpus" / reader, BUILD / "found", BUILD / "small" / reader
+    shutil.rmtree(small, ignore_errors=True)
+    for folder in (corpus, found, small):
+        folder.mkdir(parents=True, exist_ok=True)
+    in_tree = HERE / "corpus" / f"{reader}.zip"
+    if in_tree.exists():
+        zipfile.ZipFile(in_tree).extractall(corpus)
+    run(BUILD / "bin" / f"mutate_{reader}", "--seeds", corpus)
+    program, limits = BUILD / "bin" / f"fuzz_{reader}", ("-rss_limit_mb=2048", "-timeout=25")
+    with open(BUILD / f"{reader}.log", "wb") as log:
+        if seconds > 0:
+            run(program, corpus, f"-max_total_time={seconds}", *limits, f"-artifact_prefix={found}/{reader}-",
+                "-print_final_stats=1", log=log)
+        run(program, "-merge=1", "-use_counters=0", f"-max_len={LARGEST}", *limits, small, corpus, log=log)
+    with zipfile.ZipFile(in_tree, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        # Names of libFuzzer would take more space than most inputs.
+        for i, file in enumerate(sorted(small.iterdir(), key=lambda file: (file.stat().st_size, file.name))):
+            archive.writestr(zipfile.ZipInfo(str(i)), file.read_bytes(), zipfile.ZIP_DEFLATED)
+    runs = re.search(rb"number_of_executed_units: *(\d+)", (BUILD / f"{reader}.log").read_bytes())
+    findings = [file.name for file in found.iterdir() if file.name.startswith(f"{reader}-")]
+    return (f"{reader}: {int(runs[1]) if runs else 0:,} inputs read, {len(list(corpus.iterdir())):,} kept, "
+            f"{len(list(small.iterdir())):,} in the tree ({in_tree.stat().st_size / 1000:.0f} kB)"
+            + "".join(f"\n  found: {BUILD / 'found' / name}" for name in sorted(findings))), bool(findings)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("readers", nargs="*")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    readers = build(options.readers)
+    (HERE / "corpus").mkdir(exist_ok=True)
+    any_found = False
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for text, found in pool.map(lambda reader: fuzz(reader, options.seconds), readers):
+            print(text, flush=True)
+            any_found |= found
+    sys.exit(any_found)
+
+
+if __name__ == "__main__":
+    main()
