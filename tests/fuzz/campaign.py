@@ -4,10 +4,10 @@
 each, with the address and undefined behaviour sanitizers; one per core, or N at a time. SECONDS 0 only writes the
 corpora again. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
 
-Inputs grow from run to run in build/fuzz/corpus/READER. Afterwards those that reach every place of the code that all
-of them reach, the smallest first, are written to corpus/READER.zip beside this script, from which the test
-mutate_READER and the next campaign start. An input that ends or holds up a reader is build/fuzz/found/READER-*; the
-script ends with status 1 if there is one.
+Inputs gather from run to run in build/fuzz/corpus/READER. At the end the smallest of them that together reach the same
+code are written to corpus/READER.zip beside this script. The test mutate_READER and the next campaign start from them.
+An input that ends a reader or takes it longer than 25 s is build/fuzz/found/READER-*; the script ends with status 1 if
+there is one.
 """
 
 import argparse

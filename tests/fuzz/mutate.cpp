@@ -57,18 +57,25 @@ std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     return text;
 }
 
-/// Inputs that campaign.py found; none for readers that it does not run.
+/// Inputs that campaign.py found; none for readers that it does not run. Ends the program if the file of them
+/// is damaged.
 std::vector<std::string> corpus() {
     std::vector<std::string> files;
+    if (!std::filesystem::exists(PLACEWRIGHT_CORPUS)) return files;
+    const auto need = [](bool done) {
+        if (done) return;
+        std::fprintf(stderr, "%s: damaged; write it again with tests/fuzz/campaign.py\n", PLACEWRIGHT_CORPUS);
+        std::exit(1);
+    };
     zip_t* const archive = zip_open(PLACEWRIGHT_CORPUS, ZIP_RDONLY, nullptr);
-    if (archive == nullptr) return files;
-    for (zip_uint64_t index = 0; index < static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
-         ++index) {
+    need(archive != nullptr);
+    const zip_int64_t count = zip_get_num_entries(archive, 0);
+    for (zip_uint64_t index = 0; index < static_cast<zip_uint64_t>(count); ++index) {
         zip_stat_t stat;
         zip_file_t* const file = zip_fopen_index(archive, index, 0);
-        if (file == nullptr || zip_stat_index(archive, index, 0, &stat) != 0) continue;
+        need(file != nullptr && zip_stat_index(archive, index, 0, &stat) == 0);
         std::string& text = files.emplace_back(stat.size, '\0');
-        zip_fread(file, text.data(), text.size());
+        need(zip_fread(file, text.data(), text.size()) == static_cast<zip_int64_t>(text.size()));
         zip_fclose(file);
     }
     zip_close(archive);

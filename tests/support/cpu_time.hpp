@@ -6,7 +6,7 @@
 
 namespace placewright::test {
 
-/// How many times as long a sanitizer lets things take.
+/// Factor for limits of time: programs take several times as long under a sanitizer.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr double kSlowdown = 6;
 #else
