@@ -147,10 +147,10 @@ bool Snapshot::has_references(std::uint32_t first, std::span<const std::uint32_t
 
 void copy(const Tables& tables, const RunState& from, RunState& to) {
     std::copy_n(from.waiting.begin(), tables.problem.ops, to.waiting.begin());
-    if (tables.sorts_ops()) {
-        std::copy_n(from.next_op.begin(), tables.problem.ops, to.next_op.begin());
-        std::copy_n(from.op_child.begin(), tables.problem.ops, to.op_child.begin());
-        std::copy_n(from.op_place.begin(), tables.problem.ops, to.op_place.begin());
+    // Runs are recorded for one batch alone (DeltaSimulator::saves), so that no device queue is sorted by
+    // key.
+    if (tables.ranks_ops()) {
+        to.ready = from.ready;
     } else {
         for (const DeviceState& device : from.devices) {
             for (std::uint32_t item = device.queue.head; item != kNone; item = from.next_op[item])

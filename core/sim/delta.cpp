@@ -245,8 +245,8 @@ struct DeltaSimulator::State {
         const std::size_t transfer_bytes =
             sizeof(Transfer) +
             ((tables.sorts_transfers() ? 2 : 1) * sizeof(std::uint32_t) << tables.leg_bits);
-        const std::size_t op_bytes = sizeof(Waiting) + sizeof(std::uint32_t) +
-                                     (tables.sorts_ops() ? sizeof(QueueKey) + sizeof(std::uint32_t) : 0);
+        const std::size_t op_bytes =
+            sizeof(Waiting) + sizeof(std::uint32_t) + (tables.ranks_ops() ? run_state.devices.size() / 8 : 0);
         const std::size_t bytes =
             run_state.waiting.size() * op_bytes + run_state.fresh_transfer * transfer_bytes;
         const std::size_t room = std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4},
@@ -617,19 +617,21 @@ struct DeltaSimulator::State {
                           [&](std::uint32_t a, std::uint32_t b) { return place_of(a).before(place_of(b)); });
     }
 
+    /// Whether the same ops wait for each device, first come, first served.
+    bool same_ops(const RunState& other) const {
+        for (std::size_t device = 0; device < run_state.devices.size(); ++device) {
+            std::uint32_t here = run_state.devices[device].queue.head;
+            std::uint32_t there = other.devices[device].queue.head;
+            for (; here == there && here != kNone; there = other.next_op[there])
+                here = run_state.next_op[here];
+            if (here != there) return false;
+        }
+        return true;
+    }
+
     bool same_queues(const Snapshot& snapshot) {
         const RunState& other = snapshot.run_state;
-        const auto list_ops = [&](const RunState& of, std::size_t device, std::vector<std::uint32_t>& items) {
-            list(
-                of.devices[device].queue, of.next_op, of.op_child,
-                [&](std::uint32_t item) { return of.op_place[item]; }, items);
-        };
-        for (std::size_t device = 0; device < run_state.devices.size(); ++device) {
-            if (run_state.devices[device].queue.head != other.devices[device].queue.head) return false;
-            list_ops(run_state, device, items_here);
-            list_ops(other, device, items_there);
-            if (items_here != items_there) return false;
-        }
+        if (tables.ranks_ops() ? run_state.ready != other.ready : !same_ops(other)) return false;
         const auto message = [this](std::uint32_t node) { return node >> tables.leg_bits; };
         const auto list_legs = [&](const RunState& of, std::size_t link, std::vector<std::uint32_t>& nodes) {
             list(

@@ -257,11 +257,27 @@ private:
     /// first served gives the same result as starting at once.
     void queue_op(std::uint32_t item, DeviceId device) {
         Queue& queue = devices_[device].queue;
-        if (l_.sorts_ops()) {
+        if (l_.ranks_ops()) {
+            const std::uint32_t rank = l_.rank[item];
+            s_.ready[device].insert(rank);
+            if (queue.empty() || rank < l_.rank[queue.head]) queue.head = item;
+        } else if (l_.sorts_ops()) {
             insert_op(queue, item, op_key(item));
         } else {
             queue.append(item, next_op_);
         }
+    }
+
+    /// Takes the first item of a device's queue.
+    std::uint32_t take_ready(DeviceId device) {
+        Queue& queue = devices_[device].queue;
+        if (!l_.ranks_ops()) return take_op(queue);
+        RankSet& ready = s_.ready[device];
+        const OpId op = queue.head;
+        ready.erase(l_.rank[op]);
+        const std::uint32_t next = ready.first();
+        queue.head = next == kNone ? kNone : l_.op_of_rank[next];
+        return op;
     }
 
     void insert_op(Queue& queue, std::uint32_t item, std::uint64_t key) {
@@ -292,7 +308,7 @@ private:
                 if (stream == l_.stream_begin[device + 1]) return;
                 if (s_.share_taken[device] + share(op, device) > Tables::kWholeDevice) return;
             }
-            const std::uint32_t item = take_op(state.queue);
+            const std::uint32_t item = take_ready(device);
             state.running = idle ? 1 : state.running + 1;
             s_.stream_item[stream] = item;
             const double start_s = issued_start(item, op, device);

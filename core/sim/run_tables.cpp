@@ -10,9 +10,9 @@
 namespace placewright::event_loop {
 namespace {
 
-/// [op]: its position by descending upward rank (Topcuoglu, Hariri, Wu: HEFT, 2002) with the mean time of an
+/// The ops by descending upward rank (Topcuoglu, Hariri, Wu: HEFT, 2002) with the mean time of an
 /// op over its allowed devices and the mean time of a transfer over all pairs of devices.
-std::vector<std::uint32_t> upward_ranks(const Tables& tables) {
+std::vector<OpId> by_upward_rank(const Tables& tables) {
     const Problem& p = tables.problem;
     const std::size_t pairs = std::size_t{p.devices} * (p.devices - 1);
     std::vector<double> rank(p.ops, 0.0);
@@ -35,9 +35,7 @@ std::vector<std::uint32_t> upward_ranks(const Tables& tables) {
     std::vector<OpId> order(p.ops);
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::stable_sort(order, std::greater<>(), [&](OpId op) { return rank[op]; });
-    std::vector<std::uint32_t> position(p.ops);
-    for (std::uint32_t i = 0; i < p.ops; ++i) position[order[i]] = i;
-    return position;
+    return order;
 }
 
 }  // namespace
@@ -117,7 +115,10 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
             for (const OpId producer : problem.graph->producers(op)) phase[producer] = Phase::forward;
         }
     }
-    if (options.order == Order::critical_path) rank = upward_ranks(*this);
+    if (options.order != Order::critical_path) return;
+    op_of_rank = by_upward_rank(*this);
+    rank.resize(problem.ops);
+    for (std::uint32_t i = 0; i < problem.ops; ++i) rank[op_of_rank[i]] = i;
 }
 
 /// Writes down what the runtime needs of the program.
@@ -401,6 +402,7 @@ RunState::RunState(const Tables& tables, std::size_t most_transfers) {
         left.resize(std::size_t{tables.slots} * problem.devices);
         finished.resize(problem.devices);
     }
+    if (tables.ranks_ops()) ready.assign(problem.devices, RankSet(problem.ops));
     if (tables.sorts_ops()) {
         op_place.resize(items);
         op_child.resize(items);
@@ -444,6 +446,7 @@ void RunState::reset(const Tables& tables, const PlacedTables& placed) {
     std::ranges::fill(stream_item, kNone);
     std::ranges::fill(share_taken, 0);
     std::ranges::fill(held, Queue{});
+    for (RankSet& ranks : ready) ranks.clear();
     std::ranges::fill(finished, 0);
     std::ranges::fill(updates, 0);
 }

@@ -153,6 +153,7 @@ struct Tables {
     /// [op * devices + device] in units of 1 / kWholeDevice; empty if every device has one stream.
     std::vector<std::uint32_t> share;
     std::vector<std::uint32_t> rank;  ///< [op]: 0 for the highest upward rank; critical_path only
+    std::vector<OpId> op_of_rank;     ///< its inverse
     /// [op]: phase for the order: every op that a forward op depends on is forward; general only.
     std::vector<Phase> phase;
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
@@ -166,8 +167,11 @@ struct Tables {
 
     std::uint32_t streams() const { return stream_begin.back(); }
     std::size_t tensor_count() const { return tensors.size() - 1; }
-    /// Whether the queues of the devices, and those of the links, are sorted by more than readiness.
-    bool sorts_ops() const { return options.order != Order::fifo; }
+    /// Whether RunState::ready holds the ops that are ready: those of one batch, by rank.
+    bool ranks_ops() const { return options.order == Order::critical_path && slots == 1; }
+    /// Whether the queues of the devices are sorted by QueueKey.
+    bool sorts_ops() const { return options.order != Order::fifo && !ranks_ops(); }
+    /// The same of the queues of the links.
     bool sorts_transfers() const { return options.order == Order::critical_path; }
     /// Seconds of a tensor on a leg: the latencies of its channels plus the longest time of a channel without
     /// latency.
@@ -306,7 +310,10 @@ struct RunState {
     /// [device]: number of batches with no op left there; one_forward_one_backward only.
     std::vector<std::uint32_t> finished;
     std::vector<std::uint32_t> updates;  ///< [op]: batches in which an update has started; accumulation only
-    std::vector<QueueKey> op_place;      ///< [item]: in the sorted device queues; only with Tables::sorts_ops
+    /// [device]: ranks of the ops that are ready; the queue of the device holds the first alone. Only with
+    /// Tables::ranks_ops.
+    std::vector<RankSet> ready;
+    std::vector<QueueKey> op_place;  ///< [item]: in the sorted device queues; only with Tables::sorts_ops
     std::vector<std::uint32_t> op_child;  ///< [item]: links of these queues
     /// Like next_transfer, for the sorted link queues; only with Tables::sorts_transfers.
     std::vector<std::uint32_t> transfer_child;

@@ -112,18 +112,20 @@ void TestSimulatorAllocation::run_allocates_nothing() {
         test::problem((network ? test::random_network : test::random_graph)(11, 300, 4, Training::implicit),
                       test::with_features(test::uniform_machine(4), 1, features), problem_options);
     if (network) QVERIFY(std::ranges::max(problem->workspace_bytes) > 0);
-    Simulator simulator(problem, {.batches = 6, .in_flight = 3, .order = order});
     Random random(2);
     std::vector<Placement> placements;
     for (int i = 0; i < 20; ++i) placements.push_back(random_placement(*problem, random));
 
-    allocations = 0;
-    counting = true;
-    double sum_s = 0;
-    for (const Placement& placement : placements) sum_s += simulator.run(placement).step_time_s;
-    counting = false;
-    QVERIFY(sum_s > 0);
-    QCOMPARE(allocations, std::size_t{0});
+    for (const std::uint32_t in_flight : {3U, 1U}) {
+        Simulator simulator(problem, {.batches = 6, .in_flight = in_flight, .order = order});
+        allocations = 0;
+        counting = true;
+        double sum_s = 0;
+        for (const Placement& placement : placements) sum_s += simulator.run(placement).step_time_s;
+        counting = false;
+        QVERIFY(sum_s > 0);
+        QCOMPARE(allocations, std::size_t{0});
+    }
 
     counting = true;
     const Placement copy = placements[0];
