@@ -79,9 +79,8 @@ void MainWindow::openDialog() {
         this, tr("Open a network, machine, placement, constraints, trace or policy"),
         settings::openFolder.get(),
         tr("Networks, machines, workspaces, placements, constraints, traces, policies, values (*.json "
-           "*.json.gz *.onnx "
-           "*.pt "
-           "*.pt2 *.gguf *.placewright *.dot *.gv *.safetensors *.csv);;All files (*)"));
+           "*.json.gz *.onnx *.pt *.pth *.pt2 *.gguf *.placewright *.dot *.gv *.safetensors *.csv);;"
+           "All files (*)"));
     if (paths.isEmpty()) return;
     rememberFolderOf(paths.front(), settings::openFolder);
     openPaths(paths);

@@ -4,6 +4,7 @@
 #include "core/io/language/gguf.hpp"
 #include "core/io/language/language_file.hpp"
 #include "core/io/networks/dot_file.hpp"
+#include "core/io/networks/no_network.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/placements/framework_devices.hpp"
 #include "core/io/text/archive.hpp"
@@ -12,6 +13,7 @@
 
 namespace placewright {
 FileContent file_content(const Path& file) {
+    refuse_no_network(file);
     if (is_model_folder(file) || is_gguf(file)) return FileContent::network;
     if (is_onnx(file) || is_archive(file) || is_dot(file)) return FileContent::network;
     if (is_trace(file)) return FileContent::trace;

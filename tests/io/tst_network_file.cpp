@@ -6,6 +6,7 @@
 
 #include "core/base/path.hpp"
 #include "core/graph/training.hpp"
+#include "core/io/file_content.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/input_files.hpp"
@@ -76,6 +77,8 @@ private Q_SLOTS:
     void batchOfAFixedNetwork();
     void badNetworks_data();
     void badNetworks();
+    void noNetwork_data();
+    void noNetwork();
 };
 
 void TestNetworkFile::networkIsRead() {
@@ -285,6 +288,55 @@ void TestNetworkFile::badNetworks() {
     QFETCH(const QString, fragment);
     const Path path = fileWith("bad.json", content);
     check_refusal(refusal([&] { read_network(path); }), path, fragment);
+}
+
+void TestNetworkFile::noNetwork_data() {
+    QTest::addColumn<std::string>("name");
+    QTest::addColumn<std::string>("content");
+    QTest::addColumn<QString>("problem");
+    const auto add = [](const char* name, const std::string& content, const char* problem) {
+        QTest::addRow("%s, %zu bytes", name, content.size())
+            << std::string(name) << content << QString(problem);
+    };
+    const std::string noise = "\xf3\x11\x90 no model";
+    for (const char* name : {"noise.pt", "noise.pth"}) {
+        add(name, noise,
+            "is not a model of PyTorch, or damaged: write it again with torch.jit.trace(model, "
+            "example).save(\"model.pt\")");
+    }
+    add("noise.pt2", noise, "write it again with torch.export.save(program, \"model.pt2\")");
+    add("noise.gguf", noise, "is not a GGUF file, or damaged: download or convert the model again");
+    add("noise.safetensors", noise, "is not a safetensors file, or damaged: download or write it again");
+    add("noise.dat", noise, "is in no format that is read: networks are ONNX, ");
+    add("noise.json", noise, "is not a JSON object: it begins with byte 0xf3, expected \"{\"");
+    add("table.csv", "op,value\na,1\n", "is a table (CSV), not a JSON object");
+    add("packed.json.gz", "\x1f\x8b\x08", "is packed (gzip): unpack it first");
+    add("page.pt", "<!DOCTYPE html>", "is not a model of PyTorch");
+    add("empty.pt", "", "the file is empty");
+    add("text.pt", "{\"format\": 1}", "the format is not a name");
+    const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    for (const char* name : {"pointer.onnx", "pointer.pt", "pointer.gguf", "pointer.json"})
+        add(name, pointer, "is a pointer of Git LFS, not the file itself: fetch it with \"git lfs pull\"");
+    const auto safetensors = [](const std::string& header) {
+        return std::string{static_cast<char>(header.size())} + std::string(7, '\0') + header;
+    };
+    // The length 8 begins an ONNX model, too.
+    for (const char* name : {"model.safetensors", "model.bin"}) {
+        for (const char* header : {"{}      ", R"({"__metadata__": {"format": "pt"}})"})
+            add(name, safetensors(header), "holds weights, not a network: --parameters, or Run > Simulation");
+        add(name, safetensors(R"({"__metadata__": {"format": "placewright.policy"}})"),
+            "is a policy, not a network: open a network and then the policy");
+    }
+}
+
+/// What is given in place of a network says what it is. The window asks first what a file contains.
+void TestNetworkFile::noNetwork() {
+    QFETCH(const std::string, name);
+    QFETCH(const std::string, content);
+    QFETCH(const QString, problem);
+    const Path path = fileWith(name, content);
+    check_refusal(refusal([&] { read_network(path); }), path, problem);
+    if (!problem.startsWith("the format")) check_refusal(refusal([&] { file_content(path); }), path, problem);
 }
 
 QTEST_GUILESS_MAIN(TestNetworkFile)

@@ -211,7 +211,7 @@ QWidget* CalibrationDialog::makeForm() {
     menu->addAction(tr("From a file…"), this, [this] {
         const QString chosen = QFileDialog::getOpenFileName(
             this, tr("Add a network"), settings::openFolder.get(),
-            tr("Networks (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv);;All files (*)"));
+            tr("Networks (*.json *.onnx *.pt *.pth *.pt2 *.gguf *.dot *.gv);;All files (*)"));
         if (chosen.isEmpty()) return;
         rememberFolderOf(chosen, settings::openFolder);
         addNetwork(QFileInfo(chosen).fileName(), chosen);

@@ -10,12 +10,12 @@
 #include "core/io/language/language_file.hpp"
 #include "core/io/networks/dot_file.hpp"
 #include "core/io/networks/exprimo.hpp"
+#include "core/io/networks/no_network.hpp"
 #include "core/io/networks/op_json.hpp"
 #include "core/io/networks/workload.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/pytorch/exported_program.hpp"
 #include "core/io/pytorch/torchscript.hpp"
-#include "core/io/state/policy_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -272,6 +272,7 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build,
 }
 
 NetworkFile read_network(const Path& path, const ReadOptions& options) {
+    refuse_no_network(path);
     if (is_model_folder(path) || is_gguf(path)) {
         refuse_examples(path, options);
         refuse_extents(path, options);
@@ -288,23 +289,20 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
         refuse_examples(path, options);
         return read_exported_program(archive, options);
     }
-    refuse_pickle(path);
     refuse_examples(path, options);
     if (is_dot(path)) return read_dot(path, options.batch);
     if (is_trace(path))
         throw InputError(printable(path.string(), 4096), "",
                          "is a trace of a run, not a network: --times, or Run > Simulation in the window, "
                          "takes op times from it");
-    if (holds_weights(path))
-        throw InputError(printable(path.string(), 4096), "",
-                         "holds weights, not a network: --parameters, or Run > Simulation in the window, "
-                         "takes the sizes of parameters from it");
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
     if (!outline.has_format && outline.has_model_type)
         return read_language_model(file, options.batch, options.language);
     if (outline.format == "placewright.placement" || (!outline.has_format && outline.only_devices))
-        file.fail("", "is a placement, not a network: open its network first, or pass it with --placement");
+        file.fail("",
+                  "is a placement, not a network: in the window, open its network first; "
+                  "placewright-cli takes it with --placement FILE");
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
     if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, options.batch);
     return read_own(file, options.batch);

@@ -107,7 +107,14 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         archive.members(), [](const Archive::Member& member) { return member.name.ends_with(".py"); });
     if (!has_code || archive.find("constants.pkl") == nullptr) {
         if (archive.find("data.pkl") != nullptr) fail_as_pickle(file);
-        fail_file(file, "is a zip file, but neither of TorchScript nor of torch.export");
+        if (archive.find("model.weights.h5") != nullptr) {
+            fail_file(file,
+                      "is a model of Keras, which is not read: export it to ONNX with "
+                      "model.export(\"model.onnx\", format=\"onnx\")");
+        }
+        fail_file(file,
+                  "is a zip file, but neither of TorchScript nor of torch.export: write the model again "
+                  "with torch.jit.trace(model, example).save(\"model.pt\"), or export it to ONNX");
     }
 
     std::vector<ExampleInput> inputs = options.inputs;

@@ -50,6 +50,16 @@ bool is_policy(const std::optional<JsonValue>& metadata) {
     return metadata && metadata->text_or("format", "") == kPolicyFormat;
 }
 
+/// Whether a file is a complete safetensors file that is a policy, or none.
+bool contains(const Path& path, bool policy) {
+    try {
+        const SafetensorsFile file(path, "a file of weights");
+        return is_policy(file.metadata()) == policy;
+    } catch (const InputError&) {
+        return false;
+    }
+}
+
 class TensorWriter {
 public:
     template <class Number>
@@ -430,12 +440,11 @@ PolicyFile read_policy(const Path& file) {
 }
 
 bool holds_weights(const Path& path) {
-    try {
-        const SafetensorsFile file(path, "a file of weights");
-        return !is_policy(file.metadata());
-    } catch (const InputError&) {
-        return false;
-    }
+    return contains(path, false);
+}
+
+bool holds_policy(const Path& path) {
+    return contains(path, true);
 }
 
 }  // namespace placewright

@@ -59,5 +59,7 @@ PolicyFile read_policy(const Path& file);
 
 /// Returns whether a file is a complete safetensors file but no policy, such as the weights of a network.
 bool holds_weights(const Path& file);
+/// Returns whether a file is a complete safetensors file whose metadata says that it is a policy.
+bool holds_policy(const Path& file);
 
 }  // namespace placewright
