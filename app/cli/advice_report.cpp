@@ -80,8 +80,10 @@ void print_remedies(const Remedies& remedies, const Job& job, const std::string&
     const Problem& problem = *job.problem;
     std::cout << '\n';
     if (remedies.fitting.empty()) {
-        std::string text =
-            shortage_text(remedies, problem, remedies.closest ? remedies.closest->arguments : std::string());
+        std::string subject = what;
+        subject.front() = static_cast<char>(std::tolower(subject.front()));
+        std::string text = shortage_text(
+            remedies, problem, remedies.closest ? remedies.closest->arguments : std::string(), subject);
         text.front() = static_cast<char>(std::toupper(text.front()));
         std::cout << wrapped(printable(text + '.', 8192), 0);
     } else {
@@ -98,9 +100,13 @@ void print_remedies(const Remedies& remedies, const Job& job, const std::string&
                              0);
 }
 
-void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome) {
-    if (const auto load = dominating_cpu(*job.problem, placement, outcome))
-        std::cerr << printable("placewright-cli: warning: " + to_text(*load, *job.problem), 8192) << '\n';
+void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome,
+                 const std::string& advice) {
+    const auto load = dominating_cpu(*job.problem, placement, outcome);
+    if (!load) return;
+    std::string text = to_text(*load, *job.problem);
+    if (load->bound < load->ops) text += advice;
+    std::cerr << printable("placewright-cli: warning: " + text, 8192) << '\n';
 }
 
 }  // namespace placewright

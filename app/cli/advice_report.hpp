@@ -33,7 +33,9 @@ std::optional<TooLarge> too_large_for_accelerators(const JobArguments& arguments
 void add_too_large(Json& json, const TooLarge& found, const Job& job);
 void print_too_large(const TooLarge& found, const Job& job);
 
-/// Warns on standard error of a CPU that takes most of the step.
-void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome);
+/// Warns on standard error of a CPU that takes most of the step. `advice` ends the warning if accelerators
+/// can run some of the CPU's ops.
+void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome,
+                 const std::string& advice = {});
 
 }  // namespace placewright

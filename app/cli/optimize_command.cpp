@@ -385,7 +385,7 @@ public:
                     {},
                     std::move(measured),
                     std::move(whole)};
-        warn_of_cpu(job_, found.placement(), outcome);
+        warn_of_cpu(job_, found.placement(), outcome, cpu_advice());
         if (!found.cancelled())
             found.remedies = remedies_for(search_.job, job_, found.placement(), found.progress().best.fits);
         found.language = language_report(search_.job, job_, found.placement(), found.outcome,
@@ -394,6 +394,16 @@ public:
     }
 
 private:
+    /// Returns how to let the algorithm move ops between a CPU and accelerators; empty if it already may.
+    std::string cpu_advice() const {
+        const auto option = std::ranges::find(algorithm_->options, "allow_cpu", &OptionInfo::name);
+        if (option == algorithm_->options.end()) return {};
+        const auto given = options_.find(option->name);
+        if (std::get<bool>(given != options_.end() ? given->second : option->default_value)) return {};
+        return "; with --set allow_cpu=true, " + algorithm_->title +
+               " may divide the ops between CPUs and accelerators";
+    }
+
     /// Throws UsageError for options that do not go with measuring.
     void check_measuring() const {
         if (!measures()) return;

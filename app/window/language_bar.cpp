@@ -139,7 +139,7 @@ void LanguageBar::showLongest() {
     const auto& longest = m_document->longestContext();
     const bool known = longest.has_value() && m_document->isOpen();
     m_slider->setLongest(known ? std::optional(longest->tokens) : std::nullopt);
-    m_longest->setEnabled(known && longest->device && longest->tokens > 0);
+    m_longest->setEnabled(known && longest->tokens > 0 && longest->tokens < kMostSequence);
     m_longest->setText(known ? longestContextText(*longest, *m_document->problem()->machine)
                              : tr("fits up to …"));
     m_longest->setToolTip(

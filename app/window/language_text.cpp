@@ -50,7 +50,9 @@ QString tokenRateText(double tokens_per_s) {
 }
 
 QString longestContextText(const LongestContext& longest, const Machine& machine) {
-    if (!longest.device) return LanguageText::tr("fits at any length");
+    if (!longest.device && longest.tokens == kMostSequence) return LanguageText::tr("fits at any length");
+    if (!longest.device)
+        return LanguageText::tr("fits up to %1 (the model's limit)").arg(tokensText(longest.tokens));
     const QString device = toQString(machine.device(*longest.device).name);
     return longest.tokens == 0
                ? LanguageText::tr("fits at no length (%1)").arg(device)

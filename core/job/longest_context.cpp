@@ -24,12 +24,16 @@ public:
             const Path& network)
         : job_(job), options_(options), placement_(placement), network_(network) {}
 
+    /// The longest sequence that the model allows, or that is read.
+    std::int64_t limit() const { return limit_; }
+
     /// Throws std::runtime_error where the reader refuses the length, or the ops are others.
-    Length at(std::int64_t tokens) const {
+    Length at(std::int64_t tokens) {
         if (tokens == job_.language->sequence) return length(tokens, job_.problem);
         JobOptions changed = options_;
         changed.reading.language.sequence = tokens;
         NetworkFile read = read_network(network_, changed.reading);
+        if (read.longest_sequence > 0) limit_ = std::min(read.longest_sequence, kMostSequence);
         if (changed.supplements != Supplements()) supplement(read, changed.supplements, *job_.machine);
         changed.problem.grouping = job_.grouping;  // a refined placement has single ops
         return length(tokens, make_problem(std::make_shared<const Graph>(std::move(read.graph)), job_.machine,
@@ -57,6 +61,7 @@ private:
     const JobOptions& options_;
     std::span<const DeviceId> placement_;
     const Path& network_;
+    std::int64_t limit_ = kMostSequence;
 };
 
 /// Where a straight line through both has no room left, strictly between them.
@@ -72,7 +77,7 @@ std::optional<LongestContext> longest_context(const Job& job, const JobOptions& 
                                               std::span<const DeviceId> placement, const Path& network,
                                               const std::stop_token& stop) {
     if (!job.language || !job.language->sequence) return {};
-    const Lengths lengths(job, options, placement, network);
+    Lengths lengths(job, options, placement, network);
     try {
         std::optional<Length> fits, fails;
         const auto learn = [&](std::int64_t tokens) {
@@ -83,12 +88,13 @@ std::optional<LongestContext> longest_context(const Job& job, const JobOptions& 
         if (!fits) learn(1);
         if (!fits) return LongestContext{0, fails->device};
         while (!fails && !stop.stop_requested()) {
-            if (fits->tokens == kMostSequence) return LongestContext{kMostSequence, std::nullopt};
-            learn(std::min(4 * fits->tokens, kMostSequence));
+            if (fits->tokens >= lengths.limit()) return LongestContext{lengths.limit(), std::nullopt};
+            learn(std::min(4 * fits->tokens, lengths.limit()));
         }
         // The straight line is exact where only a cache grows; halves guard against steps and curves.
         for (bool line = true; !stop.stop_requested(); line = !line) {
             const std::int64_t apart = fails->tokens - fits->tokens;
+            if (fits->tokens >= lengths.limit()) return LongestContext{lengths.limit(), std::nullopt};
             if (apart == 1) return LongestContext{fits->tokens, fails->device};
             const std::int64_t guess = line ? between(*fits, *fails) : fits->tokens + apart / 2;
             learn(guess);

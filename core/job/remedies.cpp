@@ -16,7 +16,16 @@ namespace {
 
 /// A change of the options. Changes of one kind exclude each other.
 struct Change {
-    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch, context, precision };
+    enum class Kind : std::uint8_t {
+        recompute,
+        optimizer,
+        update,
+        in_flight,
+        batch,
+        context,
+        precision,
+        weights
+    };
     Kind kind;
     std::string arguments;
     std::function<void(JobOptions&)> apply;
@@ -88,6 +97,16 @@ void add_context_change(std::vector<Change>& changes, const Job& job, const JobO
     changes.push_back(
         {Change::Kind::context, "--sequence " + std::to_string(longest->tokens),
          [tokens = longest->tokens](JobOptions& changed) { changed.reading.language.sequence = tokens; }});
+}
+
+/// Linear weights of a language model in 8 and in 4 bits.
+void add_weight_changes(std::vector<Change>& changes, const Job& job) {
+    if (!job.language || job.language->phase == LanguagePhase::training) return;
+    for (const WeightType type : {WeightType::int8, WeightType::int4}) {
+        if (job.language->weights && bits_of(*job.language->weights) <= bits_of(type)) continue;
+        changes.push_back({Change::Kind::weights, "--dtype " + std::string(to_string(type)),
+                           [type](JobOptions& changed) { changed.reading.language.weights = type; }});
+    }
 }
 
 std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool batch_is_open) {
@@ -232,12 +251,16 @@ private:
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop) {
     std::vector<Change> changes = changes_of(job, options, !network.empty() && job.batch_is_open);
-    if (!network.empty()) add_context_change(changes, job, options, placement, network, stop);
+    if (!network.empty()) {
+        add_context_change(changes, job, options, placement, network, stop);
+        add_weight_changes(changes, job);
+    }
     Trials trials(job, options, placement, network, stop);
     Remedies result;
     // The best of each kind of those that do not fit alone.
-    std::array<const Change*, 7> strongest{};
-    std::array<double, 7> lacking{};
+    constexpr std::size_t kKinds = static_cast<std::size_t>(Change::Kind::weights) + 1;
+    std::array<const Change*, kKinds> strongest{};
+    std::array<double, kKinds> lacking{};
     const auto attempt = [&](std::span<const Change* const> together) {
         std::optional<Remedy> remedy = trials.attempt(together);
         if (!remedy) return;
@@ -298,13 +321,14 @@ std::string fullest_text(const Remedy& remedy, const Problem& problem) {
            format_bytes(remedy.device_bytes) + " of " + format_bytes(remedy.limit_bytes);
 }
 
-std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest) {
+std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest,
+                          const std::string& what) {
     if (!remedies.fitting.empty()) return {};
     if (!remedies.closest)
-        return "no option would make this placement fit; spread it over more devices, or choose a machine "
-               "with more memory";
-    return "none of " + std::to_string(remedies.tried) +
-           " options tried makes this placement fit; the closest, " + closest + ", still lacks " +
+        return "no option would make " + what +
+               " fit; spread it over more devices, or choose a machine with more memory";
+    return "none of " + std::to_string(remedies.tried) + " options tried makes " + what +
+           " fit; the closest, " + closest + ", still lacks " +
            format_bytes(remedies.closest->lacking_bytes) + " (" + fullest_text(*remedies.closest, problem) +
            "); spread it over more devices, or choose a machine with more memory";
 }

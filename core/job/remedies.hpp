@@ -39,10 +39,10 @@ struct Remedies {
 
 /// Simulates a placement that does not fit with recomputation, less optimizer state, updates in the backward
 /// pass, fewer batches in flight, fewer samples at a time, the longest context with which a language model
-/// fits, and half precision, as far as these apply; if no single one makes it fit, in pairs, then all that
-/// lack least of each kind together. The number of trials depends on the size of the job, not on the clock:
-/// all together take about a second. `options`: those that the job was made with. `network`: file to read
-/// with other batch sizes; empty if the batch cannot be changed.
+/// fits, half precision, and weights of a language model in 8 or 4 bits, as far as these apply; if no single
+/// one makes it fit, in pairs, then all that lack least of each kind together. The number of trials depends
+/// on the size of the job, not on the clock: all together take about a second. `options`: those that the job
+/// was made with. `network`: file to read with other batch sizes; empty if the batch cannot be changed.
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop = {});
 
@@ -51,7 +51,8 @@ std::string duration_text(const Remedy& remedy);
 /// "gpu:0 22.1 GB of 24.0 GB".
 std::string fullest_text(const Remedy& remedy, const Problem& problem);
 /// A sentence, without a capital and a full stop, on how close the closest comes, called `closest`, and what
-/// else there is to do; empty if something fits.
-std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest);
+/// else there is to do; empty if something fits. `what`: that does not fit.
+std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest,
+                          const std::string& what = "this placement");
 
 }  // namespace placewright

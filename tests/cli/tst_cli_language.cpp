@@ -59,6 +59,35 @@ private Q_SLOTS:
         QVERIFY2(text.out.contains("to the first token of a prompt of 1000 tokens"), text.out);
     }
 
+    /// Smaller weights and a context within the model's limit are offered where a placement does not fit.
+    void remediesOfALanguageModel() {
+        const QString placed = path("on-a-gpu.json");
+        object_of(model("optimize", "1e9",
+                        {"--sequence", "1000", "--algorithm", "single-device", "--out", placed}));
+        const auto remedies = [&](const QByteArray& memory, const QStringList& more) {
+            QStringList options;
+            const QJsonObject found =
+                object_of(model("simulate", memory, QStringList{"--placement", placed} + more));
+            for (const QJsonValue& remedy : found["remedies"].toArray())
+                options << remedy.toObject()["options"].toString();
+            return options;
+        };
+        QCOMPARE(remedies("1e9", {"--sequence", "1000"}), QStringList());
+        QCOMPARE(remedies("2e8", {"--sequence", "1000"}), (QStringList{"--dtype int4", "--dtype int8"}));
+        QCOMPARE(remedies("2e8", {"--sequence", "1000", "--dtype", "fp8"}), QStringList());
+        QCOMPARE(remedies("1.2e8", {"--sequence", "1000", "--dtype", "int8"}), QStringList{"--dtype int4"});
+        // 57 000 tokens would fit; the model's limit is 8192.
+        QVERIFY(remedies("1e9", {"--sequence", "500000"}).contains("--sequence 8192"));
+    }
+
+    /// What the GPUs cannot hold is divided between them and the CPU, and not left on the CPU.
+    void placedAtOnceOnSmallGpus() {
+        const QJsonObject found = object_of(model("predict", "1e8", {"--sequence", "1000"}));
+        QVERIFY(found["best"].toObject()["fits"].toBool());
+        QVERIFY2(found["best"].toObject()["step_time_s"].toDouble() < 0.8 * found["one_device_s"].toDouble(),
+                 QJsonDocument(found["best"].toObject()).toJson());
+    }
+
     /// A token of a sequence waits for all batches that are under way (Little's law), and a pipeline that is
     /// always full makes more of them than one that fills and drains.
     void batchesInFlightDelayEachOther() {

@@ -20,6 +20,7 @@ private Q_SLOTS:
     void settings();
     void headroom();
     void wholeModulesBesideTheFreePlacement();
+    void cpuAdvice();
     void nothingFits();
     void interrupted_data();
     void interrupted();
@@ -320,6 +321,18 @@ void TestCliOptimize::headroom() {
     QVERIFY(fullest(object_of(alone + QStringList{"--headroom", "0.01"})) <= 16);
     QVERIFY2(run(search).out.contains("The fullest device holds 50.0 % of its memory, not 95.0 %"),
              run(search).out);
+}
+
+void TestCliOptimize::cpuAdvice() {
+    // The GPU cannot hold the network, so a search that may not use CPUs stays where it begins.
+    const QStringList optimize{"optimize",         "alexnet", "--machine",   "1x-v100",
+                               "--context-memory", "34GB",    "--algorithm", "hill-climbing",
+                               "--evaluations",    "20"};
+    const QByteArray advice = "with --set allow_cpu=true, Hill climbing may divide the ops";
+    const Result kept = run(optimize);
+    QVERIFY2(kept.err.contains("% of the step") && kept.err.contains(advice), kept.err);
+    const Result divided = run(optimize + QStringList{"--set", "allow_cpu=true"});
+    QVERIFY2(divided.err.contains("% of the step") && !divided.err.contains(advice), divided.err);
 }
 
 void TestCliOptimize::nothingFits() {

@@ -99,8 +99,8 @@ private Q_SLOTS:
         QTest::addColumn<QString>("phase");
         QTest::addColumn<int>("batch");
         QTest::addColumn<int>("from");
-        QTest::newRow("from below") << "decode" << 1 << 100;
-        QTest::newRow("from above") << "decode" << 1 << 3'000'000;
+        QTest::newRow("from below") << "decode" << 4 << 100;
+        QTest::newRow("from above") << "decode" << 4 << 3'000'000;
         QTest::newRow("batch") << "decode" << 16 << 4096;
         QTest::newRow("prompt") << "prefill" << 2 << 4096;
     }
@@ -124,6 +124,21 @@ private Q_SLOTS:
         QVERIFY(!fits(model, at, placement));
     }
 
+    /// For one sequence there is room for more than the model allows.
+    void theLongestContextIsWithinTheLimit() {
+        const std::string model = "llama-3.1-8b";
+        for (const std::int64_t from : {100, 131'072, 150'000}) {
+            const JobOptions options = decoding(1, from);
+            const Job job = load_job(model, kGpus, options);
+            const Placement placement =
+                halves(*job.problem, *job.machine->find("gpu:0"), *job.machine->find("gpu:1"));
+            QVERIFY(fits(model, options, placement));
+            const auto longest = longest_context(job, options, placement, find_network_file(model));
+            QVERIFY(longest && !longest->device);
+            QCOMPARE(longest->tokens, std::int64_t{131'072});
+        }
+    }
+
     void whereTheWeightsAloneAreTooLargeNoLengthFits() {
         const JobOptions options = decoding(1, 4096);
         const Job job = load_job("llama-3-70b", kGpus, options);
@@ -140,7 +155,7 @@ private Q_SLOTS:
         const Path file = Path(folder.path().toStdString()) / "config.json";
         std::ofstream(file) << R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 64,
             "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100,
-            "max_position_embeddings": 4096, "sliding_window": 256})";
+            "max_position_embeddings": 100000000, "sliding_window": 256})";
         const JobOptions options = decoding(1, 100);
         const Job job = load_job(file.string(), kGpus, options);
         const auto longest = longest_context(job, options, job.single_device, file);

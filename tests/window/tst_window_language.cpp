@@ -442,13 +442,21 @@ private Q_SLOTS:
         QVERIFY(shown.document.assessment()->score.fits);
         QCOMPARE(shown.document.longestContext()->tokens, tokens);
 
-        // Half of the layers elsewhere leave room for more.
+        // Half of the layers elsewhere leave room for more than the model allows.
         OpList half;
         for (OpId op = 0; op < shown.document.problem()->ops / 2; ++op) half.push_back(op);
         const auto other = static_cast<DeviceId>(shown.deviceOf("lm_head") == 1 ? 2 : 1);
         shown.document.moveOps(half, other);
         QVERIFY(shown.waitUntilIdle());
-        QVERIFY(shown.document.longestContext()->tokens > 2 * tokens);
+        constexpr std::int64_t kLimit = 131'072;
+        QVERIFY(tokens < kLimit);
+        QCOMPARE(shown.document.longestContext()->tokens, kLimit);
+        QCOMPARE(bar.longest->text(),
+                 QStringLiteral("fits up to %L1 tokens (the model's limit)").arg(kLimit));
+        QTest::mouseClick(bar.longest, Qt::LeftButton);
+        QTRY_COMPARE(language(shown).sequence, std::optional(kLimit));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.assessment()->score.fits);
     }
 
     void theSliderMovesTheContext() {

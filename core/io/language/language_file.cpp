@@ -32,7 +32,8 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
                                    : std::string(model.family.model_type) +
                                          " is an encoder, which has no decode phase: read as prefill");
     }
-    if (model.limit > 0 && *used.sequence > model.limit && model.has_decode())
+    if (model.has_decode()) result.longest_sequence = model.limit;
+    if (result.longest_sequence > 0 && *used.sequence > model.limit)
         result.notes.push_back("the sequence of " + std::to_string(*used.sequence) +
                                " tokens is longer than the model's limit of " + std::to_string(model.limit));
     try {

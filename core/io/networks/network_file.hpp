@@ -33,6 +33,7 @@ struct NetworkFile {
     std::vector<std::string> notes{};  ///< what the reader left out or assumed, one sentence each
     /// Phase, sequence and number formats with which the file was read, if it is a language model.
     std::optional<LanguageOptions> language{};
+    std::int64_t longest_sequence = 0;  ///< tokens, of a language model with a limit; 0: none is known
 };
 
 /// Values that a network file leaves open.
