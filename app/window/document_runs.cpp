@@ -88,8 +88,14 @@ int Document::startSearch(RunRequest request) {
 void Document::placeAtOnce() {
     m_placesAtOnce = false;
     if (!isOpen()) return;
-    const auto cpus = std::ranges::count(job().machine->devices(), DeviceKind::cpu, &Device::kind);
-    const bool chooses = job().machine->devices().size() > static_cast<std::size_t>(cpus) + 1;
+    const auto devices = job().machine->devices();
+    const auto cpus = static_cast<std::size_t>(std::ranges::count(devices, DeviceKind::cpu, &Device::kind));
+    // A network that the only accelerator cannot hold is on a CPU alone.
+    const bool tooLarge =
+        devices.size() == cpus + 1 && std::ranges::all_of(job().single_device, [&](DeviceId device) {
+            return devices[device].kind == DeviceKind::cpu;
+        });
+    const bool chooses = devices.size() > cpus + 1 || tooLarge;
     m_placesAtOnce = job().objective->is_step_time() && problem()->groups <= kMostGuidedGroups &&
                      (chooses || !job().single_device_fits) &&
                      QFileInfo::exists(toQString(shipped_policy_file().string()));

@@ -334,6 +334,24 @@ private Q_SLOTS:
         QVERIFY(!shown.document.unsaved());
     }
 
+    /// What the only GPU cannot hold is divided between it and the CPU.
+    void aNetworkThatTheOnlyGpuCannotHold() {
+        const Graph wide = test::wide_graph(4);
+        GraphBuilder builder("large", 1, Training::none);
+        for (Op op : wide.ops()) {
+            op.parameter_bytes = 8'000'000'000;
+            builder.add(std::move(op));
+        }
+        settings::machine.set("1x-v100");
+        Shown shown;
+        QVERIFY(drop(shown, m_place->write("large.json", builder.build())));
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QVERIFY(rows(shown).front().shown && rows(shown).front().fits);
+        QVERIFY(!showsOneDevice(shown));
+        QVERIFY(shown.stepTime() < shown.document.job().single_device_s);
+        settings::machine.set(m_place->file("three.json"));
+    }
+
     void itDoesNotStartWhereItCannotHelp() {
         {
             // All is on the only GPU already.

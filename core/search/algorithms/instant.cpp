@@ -37,18 +37,18 @@ constexpr std::uint32_t kMostOpsToSchedule = 20'000;
 constexpr std::uint64_t kMostOpsToRefine = 30'000;
 
 /// Proposes each device alone, what the guide draws, and what two list schedulers make; then anneals from the
-/// best of them. Where none of these fits, it also starts from what fills the devices by memory, with CPUs at
-/// last.
+/// best of them. Where none of these fits the accelerators, it also starts from what fills the devices by
+/// memory, with CPUs at last.
 class Instant final : public Optimizer {
 public:
     Instant(const SearchContext& context, const InstantOptions& options)
         : context_(context),
+          accelerators_(context.problem, false),
           refinement_(
               static_cast<std::size_t>(options.refinement * kMostOpsToRefine /
                                        std::max<std::uint64_t>(context.problem->ops, kMostOpsToRefine))) {
         std::vector<Placement> first = checked_seeds(context);
-        for (Placement& placement : DeviceChoices(context.problem, false).on_each_device())
-            first.push_back(std::move(placement));
+        for (Placement& placement : accelerators_.on_each_device()) first.push_back(std::move(placement));
         if (context.guide != nullptr) {
             Random random(context.seed);
             for (Placement& placement : context.guide->starts(options.draws, random))
@@ -122,7 +122,7 @@ public:
         if (!annealing_) {
             for (std::size_t i = 0; i < scores.size(); ++i) {
                 built_.push_back({asked_[i], scores[i]});
-                fits_ = fits_ || scores[i].fits;
+                fits_ = fits_ || (scores[i].fits && leaves_cpus_out(asked_[i]));
             }
         }
         const bool some_count = stage_->proposes_ahead();
@@ -141,13 +141,23 @@ private:
                          values);
     }
 
+    /// Whether CPUs run only what nothing else can run.
+    bool leaves_cpus_out(const Placement& placement) const {
+        for (GroupId group = 0; group < placement.size(); ++group) {
+            if (!accelerators_.allows(group, placement[group])) return false;
+        }
+        return true;
+    }
+
     SearchContext context_;
-    std::size_t refinement_;  ///< evaluations of the annealing
+    DeviceChoices accelerators_;  ///< without CPUs, as far as there is a choice
+    std::size_t refinement_;      ///< evaluations of the annealing
     std::unique_ptr<Optimizer> stage_;
     std::vector<std::function<std::unique_ptr<Optimizer>()>> next_;  ///< the next one last
     std::vector<Built> built_;
     std::span<const Placement> asked_;
-    bool fits_ = false, cpus_ = false, annealing_ = false;
+    bool fits_ = false;  ///< without CPUs
+    bool cpus_ = false, annealing_ = false;
     std::size_t left_ = static_cast<std::size_t>(-1);
 };
 
