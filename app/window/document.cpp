@@ -2,6 +2,7 @@
 #include "app/window/document.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <QFileInfo>
@@ -481,9 +482,13 @@ void Document::adoptChange(const Reading& reading) {
                                   : tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.");
         notes << moved.arg(opsText(found->moved));
     } else if (!found) {
-        notes << tr("%1 cannot hold this placement (missing device or unsupported op). All ops were moved to "
-                    "one device. Ctrl+Z undoes this.")
-                     .arg(QString::fromStdString(next.machine->name()));
+        const Placement& single = next.single_device;
+        const bool isOne = std::ranges::adjacent_find(single, std::not_equal_to<>()) == single.end();
+        notes << tr("%1 cannot hold this placement: a device of it is missing, or cannot run an op. All ops "
+                    "were moved to %2; Ctrl+Z undoes this, F5 looks for a better placement.")
+                     .arg(QString::fromStdString(next.machine->name()),
+                          isOne ? QString::fromStdString(next.machine->device(single.front()).name)
+                                : tr("one device, as far as it runs them"));
     }
     report(notes);
 }

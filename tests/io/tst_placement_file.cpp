@@ -181,9 +181,9 @@ void TestPlacementFile::badPlacements_data() {
         "devices that are not in the machine: \"gpu:7\"");
     add("another network",
         R"({"format": "placewright.placement", "version": 1, "graph": "x", "machine": "y", "placement": {"nope": "gpu:0"}})",
-        "\"nope\"; ops without a device: \"data\", \"fc\", \"act\" (made for the graph \"x\", not \"small\", "
-        "the machine \"y\", not "
-        "\"pair\")");
+        "placement: was made for the graph \"x\", not \"small\", the machine \"y\", not \"pair\" (open what "
+        "it was made for first): ops that are not in the network: \"nope\"; ops without a device: \"data\", "
+        "\"fc\", \"act\"");
     add("many unknown ops", R"({"a": 0, "b": 0, "c": 0, "d": 0, "e": 0, "f": 0, "g": 0})",
         "\"a\", \"b\", \"c\", \"d\", \"e\" and 2 more; ");
     add("op twice", with("\"act\"", "\"fc\""), "the key \"fc\" is twice in one object");

@@ -609,6 +609,16 @@ void CompareWindow::showTest() {
         return *std::ranges::find(all, box->currentData().toULongLong(), &Standing::contestant);
     };
     const Standing &first = of(m_first), &second = of(m_second);
+    for (const Standing* each : {&first, &second}) {
+        if (each->fitting == each->runs.size()) continue;
+        const QString title = toQString(item->compared.contestants[each->contestant].algorithm->title);
+        const std::size_t unfit = each->runs.size() - each->fitting;
+        m_test->setText((unfit == 1 ? tr("no test: 1 search of %1 found nothing that fits the memory")
+                                    : tr("no test: %L2 searches of %1 found nothing that fits the memory"))
+                            .arg(title)
+                            .arg(unfit));
+        return;
+    }
     const double difference_s = first.score_s.mean - second.score_s.mean;
     const QString difference =
         (difference_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(difference_s));

@@ -82,7 +82,7 @@ std::uint32_t depth_for_modules(const Graph& graph, const std::string& module) {
 
 std::string search_by_modules(const Graph& graph, const std::string& module) {
     const std::string depth = std::to_string(depth_for_modules(graph, module));
-    return "To avoid this, search with whole modules: Run > Simulation > Move together, by module, "
+    return "To avoid this, search with whole modules: Run > Simulation > Groups > Grouping, by module, "
            "with depth " +
            depth + " (--group scope:" + depth + ")";
 }

@@ -56,8 +56,8 @@ public:
         placed = *device;
     }
 
-    /// Returns the placement. Throws InputError if anything did not match; `made_for` is a text for the
-    /// message about the network and machine of the file, or empty.
+    /// Returns the placement. Throws InputError if anything did not match; `made_for` begins the message: the
+    /// network and machine of the file, if they are others.
     Placement finish(const JsonFile& file, const std::string& made_for) && {
         NameList missing;
         // An op on an unknown device does not lack a device.
@@ -86,7 +86,7 @@ public:
                 file.fail("placement", "breaks the constraint \"" + rule + '"');
             return std::move(placement_);
         }
-        problem += made_for;
+        problem.insert(0, made_for);
         if (!unknown_ops_.empty())
             problem += "; the network has ops such as " + in_quotes(problem_.network->op(0).name);
         if (!unknown_devices_.empty()) {
@@ -111,12 +111,12 @@ Placement read_own(const JsonFile& file, const JsonValue& root, const Problem& p
     const auto compare = [&](const char* key, const std::string& here) {
         const std::string there = root.text_or(key, here);
         if (there != here)
-            made_for += std::string(made_for.empty() ? " (made for the " : ", the ") + key + ' ' +
+            made_for += std::string(made_for.empty() ? "was made for the " : ", the ") + key + ' ' +
                         in_quotes(there) + ", not " + in_quotes(here);
     };
     compare("graph", problem.forward->name());
     compare("machine", problem.machine->name());
-    if (!made_for.empty()) made_for += ')';
+    if (!made_for.empty()) made_for += " (open what it was made for first): ";
 
     Matcher matcher(problem);
     root.at("placement").for_each_member([&](const std::string& name, const JsonValue& device) {
