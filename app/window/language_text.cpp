@@ -64,7 +64,8 @@ QStringList changedLanguage(const LanguageOptions& language) {
     QStringList changes;
     if (language.phase != usual.phase) changes << phaseTitle(language.phase).toLower();
     if (language.sequence) changes << LanguageText::tr("context of %1").arg(tokensText(*language.sequence));
-    if (language.weights) changes << toQString(to_string(*language.weights));
+    if (language.weights)
+        changes << LanguageText::tr("%1 weights").arg(toQString(to_string(*language.weights)));
     if (language.cache) changes << LanguageText::tr("%1 cache").arg(toQString(to_string(*language.cache)));
     if (language.latent_cache != usual.latent_cache)
         changes << LanguageText::tr("%1 cache").arg(toQString(to_string(language.latent_cache)));
