@@ -591,12 +591,8 @@ private:
 
     bool fits_without_cpus() const {
         const DeviceChoices choices(context_.problem, false);
-        return std::ranges::any_of(built_, [&](const Built& built) {
-            for (GroupId group = 0; group < built.placement.size(); ++group) {
-                if (!choices.allows(group, built.placement[group])) return false;
-            }
-            return built.score.fits;
-        });
+        return std::ranges::any_of(
+            built_, [&](const Built& built) { return built.score.fits && choices.allows(built.placement); });
     }
 
     void begin_searching() {

@@ -122,7 +122,7 @@ public:
         if (!annealing_) {
             for (std::size_t i = 0; i < scores.size(); ++i) {
                 built_.push_back({asked_[i], scores[i]});
-                fits_ = fits_ || (scores[i].fits && leaves_cpus_out(asked_[i]));
+                fits_ = fits_ || (scores[i].fits && accelerators_.allows(asked_[i]));
             }
         }
         const bool some_count = stage_->proposes_ahead();
@@ -139,14 +139,6 @@ private:
     std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, const OptionValues& values) const {
         return info.make({context_.problem, context_.seed, {}, {}, context_.objective, context_.simulation},
                          values);
-    }
-
-    /// Whether CPUs run only what nothing else can run.
-    bool leaves_cpus_out(const Placement& placement) const {
-        for (GroupId group = 0; group < placement.size(); ++group) {
-            if (!accelerators_.allows(group, placement[group])) return false;
-        }
-        return true;
     }
 
     SearchContext context_;

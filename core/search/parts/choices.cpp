@@ -45,6 +45,13 @@ DeviceChoices::DeviceChoices(std::shared_ptr<const Problem> problem, bool allow_
     }
 }
 
+bool DeviceChoices::allows(std::span<const DeviceId> placement) const {
+    for (GroupId group = 0; group < placement.size(); ++group) {
+        if (!allows(group, placement[group])) return false;
+    }
+    return true;
+}
+
 DeviceId DeviceChoices::fastest(GroupId group) const {
     const std::span<const DeviceId> choices = of(group);
     return *std::min_element(choices.begin(), choices.end(), [&](DeviceId a, DeviceId b) {

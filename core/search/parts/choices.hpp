@@ -43,6 +43,9 @@ public:
         return allowed_[std::size_t{group} * all_devices_ + device] != 0;
     }
 
+    /// Whether every group is on one of its choices.
+    bool allows(std::span<const DeviceId> placement) const;
+
     /// Returns the choice of the group on which it takes the least time; the first of equals.
     DeviceId fastest(GroupId group) const;
 
