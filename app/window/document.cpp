@@ -484,11 +484,12 @@ void Document::adoptChange(const Reading& reading) {
     } else if (!found) {
         const Placement& single = next.single_device;
         const bool isOne = std::ranges::adjacent_find(single, std::not_equal_to<>()) == single.end();
-        notes << tr("%1 cannot hold this placement: a device of it is missing, or cannot run an op. All ops "
-                    "were moved to %2; Ctrl+Z undoes this, F5 looks for a better placement.")
-                     .arg(QString::fromStdString(next.machine->name()),
-                          isOne ? QString::fromStdString(next.machine->device(single.front()).name)
-                                : tr("one device, as far as it runs them"));
+        notes
+            << tr("%1 cannot hold this placement: it lacks a device, or a device cannot run one of the ops. "
+                  "All ops were moved to %2; Ctrl+Z undoes this, F5 looks for a better placement.")
+                   .arg(QString::fromStdString(next.machine->name()),
+                        isOne ? QString::fromStdString(next.machine->device(single.front()).name)
+                              : tr("one device, as far as it runs them"));
     }
     report(notes);
 }

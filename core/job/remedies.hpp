@@ -51,7 +51,7 @@ std::string duration_text(const Remedy& remedy);
 /// "gpu:0 22.1 GB of 24.0 GB".
 std::string fullest_text(const Remedy& remedy, const Problem& problem);
 /// A sentence, without a capital and a full stop, on how close the closest comes, called `closest`, and what
-/// else there is to do; empty if something fits. `what`: that does not fit.
+/// else there is to do; empty if something fits. `what` does not fit.
 std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest,
                           const std::string& what = "this placement");
 

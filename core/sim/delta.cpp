@@ -245,8 +245,7 @@ struct DeltaSimulator::State {
         const std::size_t transfer_bytes =
             sizeof(Transfer) +
             ((tables.sorts_transfers() ? 2 : 1) * sizeof(std::uint32_t) << tables.leg_bits);
-        const std::size_t op_bytes =
-            sizeof(Waiting) + sizeof(std::uint32_t) + (tables.ranks_ops() ? run_state.devices.size() / 8 : 0);
+        const std::size_t op_bytes = sizeof(Waiting) + sizeof(std::uint32_t);
         const std::size_t bytes =
             run_state.waiting.size() * op_bytes + run_state.fresh_transfer * transfer_bytes;
         const std::size_t room = std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4},

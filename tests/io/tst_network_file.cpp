@@ -307,7 +307,7 @@ void TestNetworkFile::noNetwork_data() {
     add("noise.pt2", noise, "write it again with torch.export.save(program, \"model.pt2\")");
     add("noise.gguf", noise, "is not a GGUF file, or damaged: download or convert the model again");
     add("noise.safetensors", noise, "is not a safetensors file, or damaged: download or write it again");
-    add("noise.dat", noise, "is in no format that is read: networks are ONNX, ");
+    add("noise.dat", noise, "has no format that Placewright reads: open an ONNX, ");
     add("noise.json", noise, "is not a JSON object: it begins with byte 0xf3, expected \"{\"");
     add("table.csv", "op,value\na,1\n", "is a table (CSV), not a JSON object");
     add("packed.json.gz", "\x1f\x8b\x08", "is packed (gzip): unpack it first");

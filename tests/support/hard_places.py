@@ -184,7 +184,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("cli")
     parser.add_argument("--sanitized", action="store_true",
-                        help="the program reserves terabytes of addresses, so that they are not limited")
+                        help="do not limit addresses, of which sanitizers reserve terabytes")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(os.path.abspath(arguments.cli), folder)

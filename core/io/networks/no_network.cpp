@@ -74,15 +74,16 @@ void refuse_no_network(const Path& file) {
             "to placewright-cli predict POLICY NETWORK");
     }
     refuse_pickle(file);
-    const std::string ending = file.extension().string();
     if (is_known(file, begin)) return;
+    const std::string ending = file.extension().string();
     const auto* const named = std::ranges::find(kNamedFormats, ending, &NamedFormat::ending);
     if (named != kNamedFormats.end()) fail_file(file, std::string(named->problem));
     // Of files with these names a reader says where they are wrong.
     if (ending == ".json" || ending == ".csv" || ending == ".tsv") return;
-    fail_file(file,
-              "is in no format that is read: networks are ONNX, TorchScript, torch.export, GGUF, DOT and "
-              "JSON files, and folders of Hugging Face");
+    fail_file(
+        file,
+        "has no format that Placewright reads: open an ONNX, TorchScript, torch.export, GGUF, DOT or JSON "
+        "file, or the folder of a model of Hugging Face");
 }
 
 }  // namespace placewright
