@@ -422,20 +422,22 @@ void DevicePanel::paintLine(QPainter& painter, DeviceId device) const {
     const int figures = namesLeft() + (right - namesLeft()) / 3;
     paintName(painter, device, top, figures - 4);
     const QRect place(figures, top, right - figures, QFontMetrics(font()).height());
+    QFont words_font = font();
+    words_font.setBold(m_target == device);
+    const QFontMetrics metrics(words_font);
     QString words = tr("…");
     bool overflows = false;
     if (known) {
         const DropPreview& preview = m_previews[device];
         overflows = preview.possible && !preview.fits;
-        words = dropPreviewText(preview);
-        if (overflows) words += tr(" · does not fit");
+        words = dropTargetText(preview, true);
+        // A figure that is cut would say something wrong.
+        if (metrics.horizontalAdvance(words) > place.width()) words = dropTargetText(preview, false);
     }
-    QFont words_font = font();
-    words_font.setBold(m_target == device);
     painter.setFont(words_font);
     painter.setPen(overflows ? warningColor(palette()) : text);
     painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
-                     QFontMetrics(words_font).elidedText(words, Qt::ElideRight, place.width()));
+                     metrics.elidedText(words, Qt::ElideRight, place.width()));
     painter.restore();
 }
 
@@ -455,10 +457,7 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     QFont font = this->font();
     font.setBold(isTarget);
     painter.setFont(font);
-    QString words = dropPreviewText(preview);
-    if (overflows) words += tr(" · does not fit");
-    if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
-        words += QStringLiteral(" · ") + memory;
+    const QString words = dropTargetText(preview, true);
     const QRect place = below.adjusted(2 * kPanelMargin, 2, -kPanelMargin, -2);
     const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
                        std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8,

@@ -29,7 +29,7 @@ struct DropPreview {
 using DropPreviews = std::vector<DropPreview>;
 
 /// "41.2 ms (−1.4 ms)", "41.2 ms (no change)", "not allowed", or "not defined" (the objective). Does not say
-/// whether the ops fit: views add that in colour.
+/// whether the ops fit.
 inline QString dropPreviewText(const DropPreview& preview) {
     if (!preview.possible) return QCoreApplication::translate("DropPreview", "not allowed");
     if (!preview.defined) return QCoreApplication::translate("DropPreview", "not defined");
@@ -47,6 +47,16 @@ inline QString dropPreviewText(const DropPreview& preview) {
 inline QString dropMemoryText(const DropPreview& preview) {
     if (!preview.possible || preview.limit_bytes <= 0) return {};
     return shareOfBytesText(preview.held_bytes, preview.limit_bytes);
+}
+
+/// What a target says of itself: "41.2 ms (−1.4 ms) · does not fit", and " · 33.1 / 32.0 GB" with the memory.
+inline QString dropTargetText(const DropPreview& preview, bool with_memory) {
+    QString text = dropPreviewText(preview);
+    if (preview.possible && !preview.fits)
+        text += QCoreApplication::translate("DropPreview", " · does not fit");
+    if (const QString memory = dropMemoryText(preview); with_memory && !memory.isEmpty())
+        text += QStringLiteral(" · ") + memory;
+    return text;
 }
 
 }  // namespace placewright

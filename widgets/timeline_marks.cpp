@@ -379,13 +379,9 @@ void TimelineView::paintDropPreview(QPainter& painter) const {
             painter.setPen(QPen(color, 2));
             painter.drawRect(lane.adjusted(1, 1, -1, -1));
         }
-        QString words = dropPreviewText(preview);
         const bool overflows = preview.possible && !preview.fits;
-        if (overflows) words += tr(" · does not fit");
-        if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
-            words += QStringLiteral(" · ") + memory;
-        drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text,
-                 base, isTarget);
+        drawChip(painter, lane.adjusted(10, 2, -10, -2), dropTargetText(preview, true),
+                 overflows ? warningColor(palette()) : text, base, isTarget);
     }
 }
 

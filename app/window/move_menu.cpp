@@ -41,11 +41,9 @@ void MoveMenu::showPreviews(const DropPreviews& previews) {
     const Machine& machine = *m_document->problem()->machine;
     for (DeviceId device = 0; device < std::min<std::size_t>(previews.size(), actions.size()); ++device) {
         const DropPreview& preview = previews[device];
-        QString words = dropPreviewText(preview);
-        if (preview.possible && !preview.fits) words += tr(" · does not fit");
         // What follows the tab stands in the column of the keys.
         actions[device]->setText(menuText(toQString(machine.device(device).name)) + QLatin1Char('\t') +
-                                 words);
+                                 dropTargetText(preview, false));
         actions[device]->setEnabled(preview.possible);
     }
 }

@@ -368,6 +368,16 @@ private Q_SLOTS:
         QCOMPARE(dropMemoryText({true, true, 1, 0}), QString());
     }
 
+    void aTargetSaysWhatADropWouldGive() {
+        const DropPreview tight{true, false, 1, 0, true, 33.1e9, 32e9};
+        QCOMPARE(dropTargetText(tight, true),
+                 QStringLiteral("1.00 s (no change) · does not fit · 33.1 / 32.0 GB"));
+        QCOMPARE(dropTargetText(tight, false), QStringLiteral("1.00 s (no change) · does not fit"));
+        QCOMPARE(dropTargetText({true, true, 1, 0}, true), QStringLiteral("1.00 s (no change)"));
+        QCOMPARE(dropTargetText({false, false, 1, 0, true, 33.1e9, 32e9}, true),
+                 QStringLiteral("not allowed"));
+    }
+
     void overflowIsInTheWarningColour() {
         Panel panel;
         const QImage image = panel.grab().toImage();
