@@ -68,7 +68,8 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_bound = statusLabel(tr("Lower bound"));
     m_search = statusLabel(tr("Search"));
     m_progress = new QProgressBar;
-    m_progress->setFixedWidth(160);
+    m_progress->setMinimumWidth(60);  // gives way to the figures in a narrow window
+    m_progress->setMaximumWidth(160);
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->hide();
     m_cancel = new QToolButton;
