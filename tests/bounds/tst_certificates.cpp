@@ -512,7 +512,7 @@ void TestCertificates::milpEndsWithTheTime() {
 
 void TestCertificates::milpRefusesBlockLatency() {
     const auto problem = host_case(1, Training::none);
-    QVERIFY_EXCEPTION_THROWN(milp(problem, *find_objective("block-latency")), OptionError);
+    QVERIFY_THROWS_EXCEPTION(OptionError, milp(problem, *find_objective("block-latency")));
 }
 
 // ---- Searches that use the formula ----

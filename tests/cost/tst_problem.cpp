@@ -245,7 +245,7 @@ void TestProblem::problem_efficiencies() {
     QCOMPARE(set->time_s(1, 1), 1.0);
     QCOMPARE(set->transfer_s[1], 1000 / (1000 * 0.25));
     QCOMPARE(set->machine->device(1).efficiency, 1.0);
-    QVERIFY_EXCEPTION_THROWN(test::problem(graph, machine, with_efficiencies(1.5, {})), MachineError);
+    QVERIFY_THROWS_EXCEPTION(MachineError, test::problem(graph, machine, with_efficiencies(1.5, {})));
 }
 
 void TestProblem::problem_groups() {

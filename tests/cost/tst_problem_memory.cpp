@@ -115,7 +115,7 @@ void TestProblemMemory::problem_recomputes() {
     ProblemOptions options;
     options.recomputation = Recomputation::cheap;
     options.cost.model = find_cost_model("exprimo");
-    QVERIFY_EXCEPTION_THROWN(test::problem(small_network(), test::uniform_machine(2), options), GraphError);
+    QVERIFY_THROWS_EXCEPTION(GraphError, test::problem(small_network(), test::uniform_machine(2), options));
     options.inference = true;
     QVERIFY(test::problem(small_network(), test::uniform_machine(2), options)->graph->training() ==
             Training::none);

@@ -113,8 +113,8 @@ private Q_SLOTS:
         GraphBuilder large("g", 1);
         large.add(op("x", "input", {1, std::int64_t{1} << 40}), {});
         const Graph graph = large.build();
-        QVERIFY_EXCEPTION_THROWN(with_batch(graph, kMostBatch), GraphError);
-        QVERIFY_EXCEPTION_THROWN(with_batch(graph, 0), GraphError);
+        QVERIFY_THROWS_EXCEPTION(GraphError, with_batch(graph, kMostBatch));
+        QVERIFY_THROWS_EXCEPTION(GraphError, with_batch(graph, 0));
     }
 };
 

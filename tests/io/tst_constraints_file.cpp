@@ -28,7 +28,7 @@ private Q_SLOTS:
              {Constraint::Rule::together, {{"a", false}, {"b", false}}},
              {Constraint::Rule::apart, {{"encoder", true}, {"decoder", true}}}}};
         QVERIFY(constraints_from_text(constraints_text(rules), "rules") == rules);
-        QVERIFY_EXCEPTION_THROWN(constraints_from_text("{}", "rules"), InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError, constraints_from_text("{}", "rules"));
     }
 
     void rules_are_read_and_written() {

@@ -196,9 +196,9 @@ private Q_SLOTS:
     }
     void wrongValuesAreRefused() {
         QFETCH(const QString, name);
-        QVERIFY_EXCEPTION_THROWN(job_options_from({{name.toStdString(), std::string("dreaming")}}),
-                                 OptionError);
-        QVERIFY_EXCEPTION_THROWN(job_options_from({{name.toStdString(), std::int64_t{0}}}), OptionError);
+        QVERIFY_THROWS_EXCEPTION(OptionError,
+                                 job_options_from({{name.toStdString(), std::string("dreaming")}}));
+        QVERIFY_THROWS_EXCEPTION(OptionError, job_options_from({{name.toStdString(), std::int64_t{0}}}));
     }
 };
 

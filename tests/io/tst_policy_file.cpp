@@ -368,8 +368,8 @@ void TestPolicyFile::refuses() {
 }
 
 void TestPolicyFile::refusesWhatIsNoFile() {
-    QVERIFY_EXCEPTION_THROWN(read_policy(path("missing.safetensors").toStdString()), InputError);
-    QVERIFY_EXCEPTION_THROWN(read_policy(m_folder.path().toStdString()), InputError);
+    QVERIFY_THROWS_EXCEPTION(InputError, read_policy(path("missing.safetensors").toStdString()));
+    QVERIFY_THROWS_EXCEPTION(InputError, read_policy(m_folder.path().toStdString()));
 }
 
 /// Whatever a disk or a person does to it, a file is read or refused.
@@ -403,13 +403,13 @@ void TestPolicyFile::refusesStatesOfOtherGraphs() {
     trainer.restore(state);
     TrainingState other = state;
     other.returns[0][0].push_back(1);
-    QVERIFY_EXCEPTION_THROWN(trainer.restore(other), std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, trainer.restore(other));
     other = state;
     other.best[1].placement.pop_back();
-    QVERIFY_EXCEPTION_THROWN(trainer.restore(other), PlacementError);
+    QVERIFY_THROWS_EXCEPTION(PlacementError, trainer.restore(other));
     other = state;
     other.best[1].placement[0] = 77;
-    QVERIFY_EXCEPTION_THROWN(trainer.restore(other), PlacementError);
+    QVERIFY_THROWS_EXCEPTION(PlacementError, trainer.restore(other));
     QVERIFY(trainer.state() == state);
 }
 

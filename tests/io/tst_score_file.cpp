@@ -214,7 +214,7 @@ private Q_SLOTS:
     void a_pipe_is_refused_at_once() {
         QCOMPARE(mkfifo(file().c_str(), 0600), 0);
         QVERIFY(error_of(file()).find("not a regular file") != std::string::npos);
-        QVERIFY_EXCEPTION_THROWN(read_scores(file(), kConditions), InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError, read_scores(file(), kConditions));
     }
 
     void other_files_are_left_alone() {

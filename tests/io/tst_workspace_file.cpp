@@ -276,8 +276,8 @@ private Q_SLOTS:
 
     void aFolderThatCannotBeWrittenLosesNothing() {
         write_workspace(workspace("alexnet"), file("c.placewright"));
-        QVERIFY_EXCEPTION_THROWN(write_workspace(workspace("alexnet"), file("none/c.placewright")),
-                                 InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError,
+                                 write_workspace(workspace("alexnet"), file("none/c.placewright")));
         QCOMPARE(read_workspace(file("c.placewright")).title, workspace("").title);
     }
 };

@@ -515,8 +515,8 @@ private Q_SLOTS:
                 }
             }
         }
-        QVERIFY_EXCEPTION_THROWN(grid_picture({{{60, 26}}, {{0, 0}}}, {GridCell{}}, {}),
-                                 std::invalid_argument);
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument,
+                                 grid_picture({{{60, 26}}, {{0, 0}}}, {GridCell{}}, {}));
         QCOMPARE(grid_picture({}, {}, {}).width, 0.0);
     }
 
@@ -565,8 +565,8 @@ private Q_SLOTS:
     }
     void refusesWhatIsNoGraph() {
         QFETCH(LayoutInput, input);
-        QVERIFY_EXCEPTION_THROWN(layout(input), std::invalid_argument);
-        QVERIFY_EXCEPTION_THROWN(layered_layout(input), std::invalid_argument);
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument, layout(input));
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument, layered_layout(input));
     }
 };
 

@@ -347,8 +347,8 @@ void TestTrainer::refuses_a_state_of_something_else() {
     Trainer trains = trainer(two, small());
     OptionValues wide = small();
     wide["width"] = std::int64_t{7};
-    QVERIFY_EXCEPTION_THROWN(trains.restore(trainer(two, wide).state()), std::invalid_argument);
-    QVERIFY_EXCEPTION_THROWN(trains.restore(trainer(lesson(1), small()).state()), std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, trains.restore(trainer(two, wide).state()));
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, trains.restore(trainer(lesson(1), small()).state()));
 }
 
 void TestTrainer::learns_data() {

@@ -301,10 +301,10 @@ void TestCalibration::viewsAreCountedApart() {
 
 void TestCalibration::nothingToFit() {
     const Device start = listed_device();
-    QVERIFY_EXCEPTION_THROWN(calibrate(start, {}), std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, calibrate(start, {}));
     std::vector<CalibrationSample> views(3);
     for (CalibrationSample& view : views) view.measured_s = 1e-6;
-    QVERIFY_EXCEPTION_THROWN(calibrate(start, views), std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, calibrate(start, views));
 }
 
 void TestCalibration::stopped() {

@@ -186,8 +186,8 @@ void TestThisComputer::syntheticSockets() {
 }
 
 void TestThisComputer::badTopologiesAreRefused() {
-    QVERIFY_EXCEPTION_THROWN(host_topology_of_xml("<topology>"), TopologyError);
-    QVERIFY_EXCEPTION_THROWN(host_topology_of_synthetic("pack:two"), TopologyError);
+    QVERIFY_THROWS_EXCEPTION(TopologyError, host_topology_of_xml("<topology>"));
+    QVERIFY_THROWS_EXCEPTION(TopologyError, host_topology_of_synthetic("pack:two"));
 }
 
 void TestThisComputer::pciAddresses() {

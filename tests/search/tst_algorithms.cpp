@@ -334,8 +334,8 @@ private Q_SLOTS:
         const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
         const Placement seed{0, 1, 2, 0, 1, 2, 0, 1, 2};
         QCOMPARE(make(id.toStdString(), problem, {}, 1, {seed})->ask(10).front(), seed);
-        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, {}, 1, {Placement(8, 0)}), PlacementError);
-        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, {}, 1, {Placement(9, 3)}), PlacementError);
+        QVERIFY_THROWS_EXCEPTION(PlacementError, make(id.toStdString(), problem, {}, 1, {Placement(8, 0)}));
+        QVERIFY_THROWS_EXCEPTION(PlacementError, make(id.toStdString(), problem, {}, 1, {Placement(9, 3)}));
     }
 
     void choices_leave_out_cpus() {

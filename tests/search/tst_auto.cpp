@@ -218,8 +218,8 @@ private Q_SLOTS:
         const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
         const Placement start{0, 1, 2, 0, 1, 2, 0, 1, 2};
         QCOMPARE(find_algorithm("auto")->make({problem, 1, {start}, {}}, {})->ask(10).front(), start);
-        QVERIFY_EXCEPTION_THROWN(find_algorithm("auto")->make({problem, 1, {Placement(8, 0)}, {}}, {}),
-                                 PlacementError);
+        QVERIFY_THROWS_EXCEPTION(PlacementError,
+                                 find_algorithm("auto")->make({problem, 1, {Placement(8, 0)}, {}}, {}));
     }
 
     void cpus_only_where_needed() {

@@ -387,10 +387,10 @@ private Q_SLOTS:
     }
 
     void impossible_tasks_are_refused() {
-        QVERIFY_EXCEPTION_THROWN(codesign(small_task(0.5)), std::invalid_argument);
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument, codesign(small_task(0.5)));
         CodesignTask task = small_task(100);
         task.catalogue.accelerators.clear();
-        QVERIFY_EXCEPTION_THROWN(codesign(task), std::invalid_argument);
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument, codesign(task));
     }
 
     void catalogues_are_read() {

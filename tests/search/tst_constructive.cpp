@@ -753,11 +753,11 @@ private Q_SLOTS:
                            {few.routes().begin(), few.routes().end()});
         };
         const ProblemPtr many = test::problem(test::chain(30), unlike(64));
-        QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({many, 1, {}}, {}), OptionError);
+        QVERIFY_THROWS_EXCEPTION(OptionError, find_algorithm("ideals-dp")->make({many, 1, {}}, {}));
         const ProblemPtr some = test::problem(test::chain(30), unlike(5));
-        QVERIFY_EXCEPTION_THROWN(
-            find_algorithm("ideals-dp")->make({some, 1, {}}, {{"max_states", std::int64_t{31 * 32 - 1}}}),
-            OptionError);
+        QVERIFY_THROWS_EXCEPTION(
+            OptionError,
+            find_algorithm("ideals-dp")->make({some, 1, {}}, {{"max_states", std::int64_t{31 * 32 - 1}}}));
         QCOMPARE(only_proposal("ideals-dp", some, {{"max_states", std::int64_t{31 * 32}}}),
                  only_proposal("ideals-dp", some));
         // The portfolio omits it.
@@ -800,12 +800,12 @@ private Q_SLOTS:
             latency->evaluate({&placement, 1}, scores, {});
             is_undefined = scores[0] == kUndefinedScore;
             if (is_undefined)
-                QVERIFY_EXCEPTION_THROWN(find_objective("block-latency")->evaluate(*problem, placement),
-                                         PlacementError);
+                QVERIFY_THROWS_EXCEPTION(PlacementError,
+                                         find_objective("block-latency")->evaluate(*problem, placement));
         }
         QVERIFY(is_undefined);
         const ProblemPtr without = test::problem(test::chain(3), test::uniform_machine(2));
-        QVERIFY_EXCEPTION_THROWN(objective_evaluator(without, objective, {}, {}, 1), MachineError);
+        QVERIFY_THROWS_EXCEPTION(MachineError, objective_evaluator(without, objective, {}, {}, 1));
     }
 
     void memory_estimate_adds_up() {

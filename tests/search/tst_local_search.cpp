@@ -316,10 +316,10 @@ private Q_SLOTS:
         const std::vector<Placement> seeds{{0, 1, 2, 0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2}};
         const std::vector<Placement> first = proposals(*make(id.toStdString(), problem, values, 1, seeds), 2);
         QCOMPARE(first, seeds);
-        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, values, 1, {Placement(8, 0)}),
-                                 PlacementError);
-        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, values, 1, {Placement(9, 3)}),
-                                 PlacementError);
+        QVERIFY_THROWS_EXCEPTION(PlacementError,
+                                 make(id.toStdString(), problem, values, 1, {Placement(8, 0)}));
+        QVERIFY_THROWS_EXCEPTION(PlacementError,
+                                 make(id.toStdString(), problem, values, 1, {Placement(9, 3)}));
     }
 
     void walks_start_at_the_best_start_data() {

@@ -444,8 +444,8 @@ private Q_SLOTS:
         const auto problem = test::problem(test::chain(3), test::uniform_machine(2));
         const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
         std::vector<Score> scores(1);
-        QVERIFY_EXCEPTION_THROWN(evaluator->evaluate(random_placements(*problem, 2, 1), scores, {}),
-                                 std::invalid_argument);
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument,
+                                 evaluator->evaluate(random_placements(*problem, 2, 1), scores, {}));
     }
 
     void budget_is_used_exactly_data() {
@@ -719,7 +719,7 @@ private Q_SLOTS:
             std::vector<Placement> placements_;
         } optimizer;
         Scripted evaluator({1});
-        QVERIFY_EXCEPTION_THROWN(run_search(optimizer, evaluator, {10}), std::logic_error);
+        QVERIFY_THROWS_EXCEPTION(std::logic_error, run_search(optimizer, evaluator, {10}));
     }
 
     /// An ask may take for ever.

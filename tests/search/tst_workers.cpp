@@ -56,11 +56,9 @@ private slots:
         for (const unsigned threads : {1U, 2U}) {
             Workers workers(threads);
             for (int round = 0; round < 100; ++round) {
-                QVERIFY_EXCEPTION_THROWN(workers.for_each(8,
-                                                          [](unsigned, std::size_t i) {
-                                                              if (i % 3 == 1) throw std::runtime_error("no");
-                                                          }),
-                                         std::runtime_error);
+                QVERIFY_THROWS_EXCEPTION(std::runtime_error, workers.for_each(8, [](unsigned, std::size_t i) {
+                    if (i % 3 == 1) throw std::runtime_error("no");
+                }));
                 std::atomic<int> done = 0;
                 workers.for_each(8, [&](unsigned, std::size_t) { ++done; });
                 QCOMPARE(done.load(), 8);

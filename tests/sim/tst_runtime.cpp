@@ -79,12 +79,11 @@ void TestRuntime::names() {
 
 void TestRuntime::refused_options() {
     const auto problem = test::problem(test::chain(3), test::uniform_machine(1));
-    QVERIFY_EXCEPTION_THROWN(
-        Simulator(problem, {.order = Order::critical_path, .runtime = Runtime::compiled}),
-        std::invalid_argument);
-    QVERIFY_EXCEPTION_THROWN(Simulator(problem, eager(-1)), std::invalid_argument);
-    QVERIFY_EXCEPTION_THROWN(Simulator(problem, eager(std::numeric_limits<double>::infinity())),
-                             std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, Simulator(problem, {.order = Order::critical_path,
+                                                                        .runtime = Runtime::compiled}));
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, Simulator(problem, eager(-1)));
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument,
+                             Simulator(problem, eager(std::numeric_limits<double>::infinity())));
 }
 
 /// "late" is ready before "early", but comes after it in the program.

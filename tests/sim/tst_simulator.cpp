@@ -299,8 +299,8 @@ void TestSimulator::many_channels() {
 
 void TestSimulator::options_are_checked() {
     const auto problem = test::problem(test::chain(2), test::uniform_machine(1));
-    QVERIFY_EXCEPTION_THROWN(Simulator(problem, {.batches = 0, .in_flight = 1}), std::invalid_argument);
-    QVERIFY_EXCEPTION_THROWN(Simulator(problem, {.batches = 1, .in_flight = 0}), std::invalid_argument);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, Simulator(problem, {.batches = 0, .in_flight = 1}));
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, Simulator(problem, {.batches = 1, .in_flight = 0}));
     // A larger in_flight costs nothing: at most `batches` slots are needed.
     QCOMPARE(Simulator(problem, {.batches = 2, .in_flight = std::numeric_limits<std::uint32_t>::max()})
                  .run(Placement{0, 0})

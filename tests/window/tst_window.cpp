@@ -77,8 +77,8 @@ private Q_SLOTS:
     void aPlacementThatCannotBeWrittenIsAnError() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
-        QVERIFY_EXCEPTION_THROWN(shown.document.exportPlacement(m_place->file("no folder/out.json")),
-                                 InputError);
+        QVERIFY_THROWS_EXCEPTION(InputError,
+                                 shown.document.exportPlacement(m_place->file("no folder/out.json")));
     }
 
     // --- small windows ---

@@ -548,8 +548,8 @@ private Q_SLOTS:
                 QVERIFY(!preset.help.empty());
             }
         }
-        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("genetic")->presets, "none"), OptionError);
-        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("expert")->presets, "thesis"), OptionError);
+        QVERIFY_THROWS_EXCEPTION(OptionError, find_preset(find_algorithm("genetic")->presets, "none"));
+        QVERIFY_THROWS_EXCEPTION(OptionError, find_preset(find_algorithm("expert")->presets, "thesis"));
     }
 
     void chosenOptionsAreUsedByTheNextRun() {
