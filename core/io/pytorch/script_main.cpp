@@ -135,7 +135,7 @@ int main(int count, char** arguments) {
     const std::string file = arguments[1];
     std::error_code none;
     [[maybe_unused]] const std::uint64_t file_bytes = std::filesystem::file_size(file, none);
-#ifndef __SANITIZE_ADDRESS__  // which reserves 16 TB of addresses
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes of addresses
     limit(RLIMIT_AS, kMostScriptBytes + 3 * (none ? 0 : file_bytes));
 #endif
     limit(RLIMIT_CPU, kMostScriptSeconds);
