@@ -7,11 +7,13 @@ corpora again. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
 Inputs gather from run to run in build/fuzz/corpus/READER. At the end the smallest of them that together reach the same
 code are written to corpus/READER.zip beside this script. The test mutate_READER and the next campaign start from them.
 An input that ends a reader or takes it longer than 25 s is build/fuzz/found/READER-*; the script ends with status 1 if
-there is one.
+there is one. campaigns.csv beside this script gets a row per reader: how long it was fuzzed and what came of it.
 """
 
 import argparse
 import concurrent.futures
+import csv
+import datetime
 import os
 import pathlib
 import re
@@ -28,6 +30,14 @@ LARGEST = 16_384  # bytes of an input that goes into the tree
 
 def run(*command, log=None):
     return subprocess.run([str(part) for part in command], cwd=ROOT, stdout=log, stderr=log and subprocess.STDOUT)
+
+
+def cpu_seconds(*command, log):
+    """Runs a command; returns the CPU time that it took, in seconds."""
+    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
 
 
 def build(readers):
@@ -51,7 +61,7 @@ def build(readers):
 
 
 def fuzz(reader, seconds):
-    """Runs one reader and writes its corpus; returns a line that says what came of it, and whether it found anything."""
+    """Runs one reader and writes its corpus; returns a line that says what came of it, and its row of campaigns.csv."""
     corpus, found, small = BUILD / "corpus" / reader, BUILD / "found", BUILD / "small" / reader
     shutil.rmtree(small, ignore_errors=True)
     for folder in (corpus, found, small):
@@ -61,20 +71,37 @@ def fuzz(reader, seconds):
         zipfile.ZipFile(in_tree).extractall(corpus)
     run(BUILD / "bin" / f"mutate_{reader}", "--seeds", corpus)
     program, limits = BUILD / "bin" / f"fuzz_{reader}", ("-rss_limit_mb=2048", "-timeout=25")
+    cpu_s = 0
     with open(BUILD / f"{reader}.log", "wb") as log:
         if seconds > 0:
-            run(program, corpus, f"-max_total_time={seconds}", *limits, f"-artifact_prefix={found}/{reader}-",
-                "-print_final_stats=1", log=log)
+            cpu_s = cpu_seconds(program, corpus, f"-max_total_time={seconds}", *limits,
+                                f"-artifact_prefix={found}/{reader}-", "-print_final_stats=1", log=log)
         run(program, "-merge=1", "-use_counters=0", f"-max_len={LARGEST}", *limits, small, corpus, log=log)
     with zipfile.ZipFile(in_tree, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         # Names of libFuzzer would take more space than most inputs.
         for i, file in enumerate(sorted(small.iterdir(), key=lambda file: (file.stat().st_size, file.name))):
             archive.writestr(zipfile.ZipInfo(str(i)), file.read_bytes(), zipfile.ZIP_DEFLATED)
-    runs = re.search(rb"number_of_executed_units: *(\d+)", (BUILD / f"{reader}.log").read_bytes())
+    match = re.search(rb"number_of_executed_units: *(\d+)", (BUILD / f"{reader}.log").read_bytes())
+    inputs = int(match[1]) if match else 0
     findings = [file.name for file in found.iterdir() if file.name.startswith(f"{reader}-")]
-    return (f"{reader}: {int(runs[1]) if runs else 0:,} inputs read, {len(list(corpus.iterdir())):,} kept, "
+    text = (f"{reader}: {inputs:,} inputs read in {cpu_s:.0f} s of CPU time, {len(list(corpus.iterdir())):,} kept, "
             f"{len(list(small.iterdir())):,} in the tree ({in_tree.stat().st_size / 1000:.0f} kB)"
-            + "".join(f"\n  found: {BUILD / 'found' / name}" for name in sorted(findings))), bool(findings)
+            + "".join(f"\n  found: {BUILD / 'found' / name}" for name in sorted(findings)))
+    return text, (datetime.date.today().isoformat(), reader, round(cpu_s), inputs, len(findings))
+
+
+def record(rows):
+    """Adds rows to campaigns.csv and says how long all readers were fuzzed in all."""
+    file = HERE / "campaigns.csv"
+    is_new = not file.exists()
+    with open(file, "a", newline="") as table:
+        writer = csv.writer(table, lineterminator="\n")
+        if is_new:
+            writer.writerow(("date", "reader", "cpu_s", "inputs", "found"))
+        writer.writerows(rows)
+    with open(file, newline="") as table:
+        hours = sum(int(row["cpu_s"]) for row in csv.DictReader(table)) / 3600
+    print(f"{hours:.1f} hours of CPU time in all campaigns of {file.relative_to(ROOT)}")
 
 
 def main():
@@ -85,12 +112,14 @@ def main():
     options = parser.parse_args()
     readers = build(options.readers)
     (HERE / "corpus").mkdir(exist_ok=True)
-    any_found = False
+    rows = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for text, found in pool.map(lambda reader: fuzz(reader, options.seconds), readers):
+        for text, row in pool.map(lambda reader: fuzz(reader, options.seconds), readers):
             print(text, flush=True)
-            any_found |= found
-    sys.exit(any_found)
+            rows.append(row)
+    if options.seconds > 0:
+        record(rows)
+    sys.exit(any(found for *_, found in rows))
 
 
 if __name__ == "__main__":
