@@ -90,18 +90,17 @@ def fuzz(reader, seconds):
     return text, (datetime.date.today().isoformat(), reader, round(cpu_s), inputs, len(findings))
 
 
-def record(rows):
-    """Adds rows to campaigns.csv and says how long all readers were fuzzed in all."""
+def record(row):
+    """Adds a row to campaigns.csv; returns how long all readers were fuzzed in all, in hours of CPU time."""
     file = HERE / "campaigns.csv"
     is_new = not file.exists()
     with open(file, "a", newline="") as table:
         writer = csv.writer(table, lineterminator="\n")
         if is_new:
             writer.writerow(("date", "reader", "cpu_s", "inputs", "found"))
-        writer.writerows(rows)
+        writer.writerow(row)
     with open(file, newline="") as table:
-        hours = sum(int(row["cpu_s"]) for row in csv.DictReader(table)) / 3600
-    print(f"{hours:.1f} hours of CPU time in all campaigns of {file.relative_to(ROOT)}")
+        return sum(int(row["cpu_s"]) for row in csv.DictReader(table)) / 3600
 
 
 def main():
@@ -112,14 +111,14 @@ def main():
     options = parser.parse_args()
     readers = build(options.readers)
     (HERE / "corpus").mkdir(exist_ok=True)
-    rows = []
+    any_found = False
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for text, row in pool.map(lambda reader: fuzz(reader, options.seconds), readers):
             print(text, flush=True)
-            rows.append(row)
-    if options.seconds > 0:
-        record(rows)
-    sys.exit(any(found for *_, found in rows))
+            any_found |= row[-1] > 0
+            if options.seconds > 0:
+                print(f"  {record(row):.1f} hours of CPU time in all campaigns", flush=True)
+    sys.exit(any_found)
 
 
 if __name__ == "__main__":
