@@ -7,8 +7,10 @@
 #include <QAction>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <QProgressBar>
 #include <QStatusBar>
+#include <QStyle>
 #include <QToolButton>
 
 #include "app/window/document.hpp"
@@ -49,24 +51,44 @@ double doneShare(const Run& run) {
     return std::min(share, 1.0);
 }
 
-/// A QLabel for the status bar that grows with its text only.
-QLabel* statusLabel(const QString& name) {
-    auto* label = new QLabel;
-    label->setAccessibleName(name);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label->setContentsMargins(6, 0, 10, 0);
-    return label;
-}
+/// A line of text that grows with its text only, and ends in "…" where there is no room for all of it.
+class StatusLabel : public QLabel {
+public:
+    /// `least`: its width, in pixels, where the window is narrow.
+    StatusLabel(const QString& name, int least) : m_least(least) {
+        setAccessibleName(name);
+        setTextInteractionFlags(Qt::TextSelectableByMouse);
+        setContentsMargins(6, 0, 10, 0);
+    }
+
+    QSize minimumSizeHint() const override {
+        const QSize whole = QLabel::minimumSizeHint();
+        return {std::min(sizeHint().width(), m_least), whole.height()};
+    }
+
+protected:
+    void paintEvent(QPaintEvent* event) override {
+        const QRect place = contentsRect();
+        const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, place.width());
+        if (shown == text()) return QLabel::paintEvent(event);
+        QPainter painter(this);
+        style()->drawItemText(&painter, place, Qt::AlignVCenter | Qt::AlignLeft, palette(), isEnabled(),
+                              shown, foregroundRole());
+    }
+
+private:
+    const int m_least;
+};
 
 }  // namespace
 
 StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof, QAction* follow)
     : QObject(bar), m_document(document), m_proof(proof) {
-    m_figure = statusLabel(tr("Step time"));
-    m_pinned = statusLabel(tr("Difference from A"));
+    m_figure = new StatusLabel(tr("Step time"), 400);
+    m_pinned = new StatusLabel(tr("Difference from A"), 60);
     m_pinned->hide();
-    m_bound = statusLabel(tr("Lower bound"));
-    m_search = statusLabel(tr("Search"));
+    m_bound = new StatusLabel(tr("Lower bound"), 160);
+    m_search = new StatusLabel(tr("Search"), 60);
     m_progress = new QProgressBar;
     m_progress->setMinimumWidth(60);  // gives way to the figures in a narrow window
     m_progress->setMaximumWidth(160);
@@ -110,7 +132,7 @@ void StatusLine::show() {
     if (!m_document->isOpen() || !timeline) {
         m_figure->setText(m_document->isOpen() ? QString() : tr("Open a network to begin."));
         m_bound->clear();
-        m_search->clear();
+        sayOfSearches({});
         m_remedies->hide();
         return;
     }
@@ -146,7 +168,7 @@ void StatusLine::showMeasuring() {
             parts << tr("median %1").arg(secondsText(*progress.median_s));
         if (progress.left_s) parts << tr("%1 left").arg(toQString(format_clock(*progress.left_s)));
     }
-    m_search->setText(parts.join(QStringLiteral(" · ")));
+    sayOfSearches(parts.join(QStringLiteral(" · ")));
     if (m_document->isLoading()) return;
     m_progress->show();
     // Moves by itself before the first step.
@@ -161,7 +183,7 @@ void StatusLine::showSearches() {
     }
     m_follow->setVisible(m_document->isOptimizing() && !m_document->isFollowing());
     if (!m_document->isLoading()) m_progress->setVisible(!running.empty());
-    if (running.empty()) return m_search->clear();
+    if (running.empty()) return sayOfSearches({});
 
     std::uint64_t evaluations = 0, simulations = 0;
     double elapsed_s = 0, left_s = 0, done = 1;
@@ -190,11 +212,16 @@ void StatusLine::showSearches() {
         if (std::isfinite(left_s)) parts << tr("%1 left").arg(toQString(format_clock(left_s)));
     }
     parts.removeAll(QString());
-    m_search->setText(parts.join(QStringLiteral(" · ")));
+    sayOfSearches(parts.join(QStringLiteral(" · ")));
     if (m_document->isLoading()) return;
     // Moves by itself where nothing says how much is done.
     m_progress->setRange(0, done < 0 ? 0 : 1000);
     m_progress->setValue(static_cast<int>(1000 * std::max(done, 0.0)));
+}
+
+void StatusLine::sayOfSearches(const QString& text) {
+    m_search->setText(text);
+    m_search->setToolTip(plainToolTip(text));  // a narrow window has no room for all of it
 }
 
 /// Says which of the running searches the screen follows.
@@ -280,7 +307,7 @@ void StatusLine::showFigure() {
         tip += QStringLiteral("<br>%1.").arg(toQString(to_text(*load, *job.problem)).toHtmlEscaped());
     }
     m_figure->setText(status);
-    m_figure->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip));
+    m_figure->setToolTip(QStringLiteral("<qt><b>%1</b><br>%2</qt>").arg(status.toHtmlEscaped(), tip));
 }
 
 void StatusLine::showRemedies() {
@@ -338,7 +365,7 @@ void StatusLine::showBound() {
         }
         m_bound->setText(status);
     }
-    m_bound->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip));
+    m_bound->setToolTip(QStringLiteral("<qt><b>%1</b><br>%2</qt>").arg(m_bound->text().toHtmlEscaped(), tip));
 }
 
 void StatusLine::showLoading() {

@@ -48,6 +48,7 @@ private:
     void showBound();
     /// Shows which searches run, which of them the screen follows, and their progress.
     void showSearches();
+    void sayOfSearches(const QString& text);
     QString followText(const std::vector<const Run*>& running) const;
     /// Shows the progress of a benchmark or profile, which stands in place of that of searches.
     void showMeasuring();

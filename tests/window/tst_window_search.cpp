@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Search, stop, the lower bound and algorithm options in the window.
+#include <algorithm>
 #include <memory>
 
 #include <QApplication>
@@ -142,6 +143,27 @@ private Q_SLOTS:
         QTest::keyClick(&shown.window, Qt::Key_Y, Qt::ControlModifier);
         QCOMPARE(shown.document.placement(), found);
         QVERIFY(rows(shown).front().shown);
+    }
+
+    // What searches say ends in "…" there, before the step time does.
+    void aNarrowWindowShowsTheStepTime() {
+        Shown shown;
+        shown.window.resize(800, 600);
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("annealing");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        const QLabel *step = statusLabel(shown, "Step time"), *search = statusLabel(shown, "Search");
+        QTRY_VERIFY(search->text().contains(QLatin1String("simulations/s")));
+        const auto* bar = shown.window.statusBar();
+        QVERIFY(bar->width() < 1000);
+        QTRY_VERIFY(search->width() < search->sizeHint().width());
+        QVERIFY(search->toolTip().contains(QLatin1String("simulations/s")));
+        QVERIFY2(step->width() >= std::min(step->sizeHint().width(), 400), qPrintable(step->text()));
+        QVERIFY(step->toolTip().contains(step->text().toHtmlEscaped()));
+        QVERIFY(bar->rect().contains(bar->findChild<QProgressBar*>()->geometry()));
+        clickOptimize(shown);  // the button now says "Stop"
+        QVERIFY(shown.waitUntilIdle());
     }
 
     // Equal blocks that one device could just hold: the screen ends with the placement that leaves room.
