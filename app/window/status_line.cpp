@@ -51,6 +51,8 @@ double doneShare(const Run& run) {
     return std::min(share, 1.0);
 }
 
+}  // namespace
+
 /// A line of text that grows with its text only, and ends in "…" where there is no room for all of it.
 class StatusLabel : public QLabel {
 public:
@@ -62,8 +64,15 @@ public:
     }
 
     QSize minimumSizeHint() const override {
-        const QSize whole = QLabel::minimumSizeHint();
-        return {std::min(sizeHint().width(), m_least), whole.height()};
+        return {std::min(sizeHint().width(), m_least), QLabel::minimumSizeHint().height()};
+    }
+
+    /// `help`: HTML, which the tooltip shows below the whole text.
+    void say(const QString& text, const QString& help = {}) {
+        setText(text);
+        QString tip = QStringLiteral("<b>%1</b>").arg(text.toHtmlEscaped());
+        if (!help.isEmpty()) tip += QStringLiteral("<br>") + help;
+        setToolTip(text.isEmpty() ? QString() : QStringLiteral("<qt>%1</qt>").arg(tip));
     }
 
 protected:
@@ -80,18 +89,15 @@ private:
     const int m_least;
 };
 
-}  // namespace
-
 StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof, QAction* follow)
     : QObject(bar), m_document(document), m_proof(proof) {
     m_figure = new StatusLabel(tr("Step time"), 400);
-    m_pinned = new StatusLabel(tr("Difference from A"), 60);
+    m_pinned = new StatusLabel(tr("Difference from A"), 120);
     m_pinned->hide();
     m_bound = new StatusLabel(tr("Lower bound"), 160);
     m_search = new StatusLabel(tr("Search"), 60);
     m_progress = new QProgressBar;
-    m_progress->setMinimumWidth(60);  // gives way to the figures in a narrow window
-    m_progress->setMaximumWidth(160);
+    m_progress->setMinimumWidth(60);  // in a narrow window
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->hide();
     m_cancel = new QToolButton;
@@ -130,9 +136,9 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
 void StatusLine::show() {
     const auto& timeline = m_document->timeline();
     if (!m_document->isOpen() || !timeline) {
-        m_figure->setText(m_document->isOpen() ? QString() : tr("Open a network to begin."));
-        m_bound->clear();
-        sayOfSearches({});
+        m_figure->say(m_document->isOpen() ? QString() : tr("Open a network to begin."));
+        m_bound->say({});
+        m_search->say({});
         m_remedies->hide();
         return;
     }
@@ -168,7 +174,7 @@ void StatusLine::showMeasuring() {
             parts << tr("median %1").arg(secondsText(*progress.median_s));
         if (progress.left_s) parts << tr("%1 left").arg(toQString(format_clock(*progress.left_s)));
     }
-    sayOfSearches(parts.join(QStringLiteral(" · ")));
+    m_search->say(parts.join(QStringLiteral(" · ")));
     if (m_document->isLoading()) return;
     m_progress->show();
     // Moves by itself before the first step.
@@ -183,7 +189,7 @@ void StatusLine::showSearches() {
     }
     m_follow->setVisible(m_document->isOptimizing() && !m_document->isFollowing());
     if (!m_document->isLoading()) m_progress->setVisible(!running.empty());
-    if (running.empty()) return sayOfSearches({});
+    if (running.empty()) return m_search->say({});
 
     std::uint64_t evaluations = 0, simulations = 0;
     double elapsed_s = 0, left_s = 0, done = 1;
@@ -212,16 +218,11 @@ void StatusLine::showSearches() {
         if (std::isfinite(left_s)) parts << tr("%1 left").arg(toQString(format_clock(left_s)));
     }
     parts.removeAll(QString());
-    sayOfSearches(parts.join(QStringLiteral(" · ")));
+    m_search->say(parts.join(QStringLiteral(" · ")));
     if (m_document->isLoading()) return;
     // Moves by itself where nothing says how much is done.
     m_progress->setRange(0, done < 0 ? 0 : 1000);
     m_progress->setValue(static_cast<int>(1000 * std::max(done, 0.0)));
-}
-
-void StatusLine::sayOfSearches(const QString& text) {
-    m_search->setText(text);
-    m_search->setToolTip(plainToolTip(text));  // a narrow window has no room for all of it
 }
 
 /// Says which of the running searches the screen follows.
@@ -246,13 +247,13 @@ void StatusLine::showPinned(const Pair* pair) {
     m_pinned->setVisible(pair != nullptr);
     if (pair == nullptr) return;
     const PairFigure& step = pair->differences.figures.front();
-    m_pinned->setText(step.differs()
-                          ? tr("A %1 (%2)").arg(secondsText(step.a), changeText(step.a, step.b, step.unit))
-                          : tr("A %1 (no change)").arg(secondsText(step.a)));
-    m_pinned->setToolTip(
-        plainToolTip(tr("Step time of placement A, %1, and how much the one on screen differs "
-                        "from it; Ctrl+Shift+B shows both")
-                         .arg(pair->a.title)));
+    m_pinned->say(step.differs()
+                      ? tr("A %1 (%2)").arg(secondsText(step.a), changeText(step.a, step.b, step.unit))
+                      : tr("A %1 (no change)").arg(secondsText(step.a)),
+                  tr("Step time of placement A, %1, and how much the one on screen differs "
+                     "from it; Ctrl+Shift+B shows both")
+                      .arg(pair->a.title)
+                      .toHtmlEscaped());
 }
 
 void StatusLine::showFigure() {
@@ -273,10 +274,9 @@ void StatusLine::showFigure() {
     }
     const QString name = objective.is_step_time() ? tr("step") : objectiveName(objective);
     if (!assessment.is_defined()) {
-        m_figure->setText(tr("%1 not defined").arg(name));
-        m_figure->setToolTip(QStringLiteral("<qt>%1<br>%2</qt>")
+        return m_figure->say(tr("%1 not defined").arg(name),
+                             QStringLiteral("%1<br>%2")
                                  .arg(tip.toHtmlEscaped(), toQString(assessment.undefined).toHtmlEscaped()));
-        return;
     }
     const double now_s = assessment.score.value_s;
     QString now = secondsText(now_s);
@@ -306,8 +306,7 @@ void StatusLine::showFigure() {
         status += tr(" · the CPU takes %1 %").arg(load->share * 100, 0, 'f', 0);
         tip += QStringLiteral("<br>%1.").arg(toQString(to_text(*load, *job.problem)).toHtmlEscaped());
     }
-    m_figure->setText(status);
-    m_figure->setToolTip(QStringLiteral("<qt><b>%1</b><br>%2</qt>").arg(status.toHtmlEscaped(), tip));
+    m_figure->say(status, tip);
 }
 
 void StatusLine::showRemedies() {
@@ -339,11 +338,11 @@ void StatusLine::showRemedies() {
 void StatusLine::showBound() {
     const Score& score = m_document->assessment()->score;
     const auto& bound = m_document->bound();
-    if (!bound || bound->value_s <= 0) return m_bound->clear();
+    if (!bound || bound->value_s <= 0) return m_bound->say({});
     QString tip =
         tr("Proven by %1: %2.").arg(toQString(bound->name), toQString(bound->proof)).toHtmlEscaped();
     if (!std::isfinite(bound->value_s)) {
-        m_bound->setText(tr("no placement fits"));
+        m_bound->say(tr("no placement fits"), tip);
     } else {
         QString status = tr("bound %1").arg(secondsText(bound->value_s));
         if (m_document->isProving()) {
@@ -363,9 +362,8 @@ void StatusLine::showBound() {
                 status += grouped ? tr(" (optimal for these groups)") : tr(" (optimal)");
             }
         }
-        m_bound->setText(status);
+        m_bound->say(status, tip);
     }
-    m_bound->setToolTip(QStringLiteral("<qt><b>%1</b><br>%2</qt>").arg(m_bound->text().toHtmlEscaped(), tip));
 }
 
 void StatusLine::showLoading() {

@@ -8,7 +8,6 @@
 #include "core/job/job.hpp"
 
 class QAction;
-class QLabel;
 class QProgressBar;
 class QStatusBar;
 class QToolButton;
@@ -17,6 +16,7 @@ namespace placewright {
 
 class Document;
 class Run;
+class StatusLabel;
 struct Pair;
 
 /// Contents of the main window's status bar: value of the placement, lower bound, progress of search or
@@ -48,18 +48,17 @@ private:
     void showBound();
     /// Shows which searches run, which of them the screen follows, and their progress.
     void showSearches();
-    void sayOfSearches(const QString& text);
     QString followText(const std::vector<const Run*>& running) const;
     /// Shows the progress of a benchmark or profile, which stands in place of that of searches.
     void showMeasuring();
 
     const Document* m_document;
     const QAction* m_proof;
-    QLabel* m_figure = nullptr;
+    StatusLabel* m_figure = nullptr;
     QToolButton* m_remedies = nullptr;  ///< its menu has an entry for each
-    QLabel* m_pinned = nullptr;
-    QLabel* m_bound = nullptr;
-    QLabel* m_search = nullptr;
+    StatusLabel* m_pinned = nullptr;
+    StatusLabel* m_bound = nullptr;
+    StatusLabel* m_search = nullptr;
     QToolButton* m_follow = nullptr;
     QProgressBar* m_progress = nullptr;
     QToolButton* m_cancel = nullptr;

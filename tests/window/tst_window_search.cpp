@@ -159,7 +159,7 @@ private Q_SLOTS:
         QVERIFY(bar->width() < 1000);
         QTRY_VERIFY(search->width() < search->sizeHint().width());
         QVERIFY(search->toolTip().contains(QLatin1String("simulations/s")));
-        QVERIFY2(step->width() >= std::min(step->sizeHint().width(), 400), qPrintable(step->text()));
+        QTRY_VERIFY2(step->width() >= std::min(step->sizeHint().width(), 400), qPrintable(step->text()));
         QVERIFY(step->toolTip().contains(step->text().toHtmlEscaped()));
         QVERIFY(bar->rect().contains(bar->findChild<QProgressBar*>()->geometry()));
         clickOptimize(shown);  // the button now says "Stop"
