@@ -430,9 +430,7 @@ void DevicePanel::paintLine(QPainter& painter, DeviceId device) const {
     if (known) {
         const DropPreview& preview = m_previews[device];
         overflows = preview.possible && !preview.fits;
-        words = dropTargetText(preview, true);
-        // A figure that is cut would say something wrong.
-        if (metrics.horizontalAdvance(words) > place.width()) words = dropTargetText(preview, false);
+        words = dropTargetText(preview, metrics, place.width());
     }
     painter.setFont(words_font);
     painter.setPen(overflows ? warningColor(palette()) : text);
@@ -457,8 +455,8 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     QFont font = this->font();
     font.setBold(isTarget);
     painter.setFont(font);
-    const QString words = dropTargetText(preview, true);
     const QRect place = below.adjusted(2 * kPanelMargin, 2, -kPanelMargin, -2);
+    const QString words = dropTargetText(preview, QFontMetrics(font), place.width());
     const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
                        std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8,
                        metrics.height() + 3);

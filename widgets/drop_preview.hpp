@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QCoreApplication>
+#include <QFontMetrics>
 #include <QString>
 
 #include "core/base/units.hpp"
@@ -49,14 +50,20 @@ inline QString dropMemoryText(const DropPreview& preview) {
     return shareOfBytesText(preview.held_bytes, preview.limit_bytes);
 }
 
-/// What a target says of itself: "41.2 ms (−1.4 ms) · does not fit", and " · 33.1 / 32.0 GB" with the memory.
-inline QString dropTargetText(const DropPreview& preview, bool with_memory) {
-    QString text = dropPreviewText(preview);
-    if (preview.possible && !preview.fits)
-        text += QCoreApplication::translate("DropPreview", " · does not fit");
-    if (const QString memory = dropMemoryText(preview); with_memory && !memory.isEmpty())
-        text += QStringLiteral(" · ") + memory;
-    return text;
+/// What a target says of itself: "41.2 ms (−1.4 ms) · does not fit".
+inline QString dropTargetText(const DropPreview& preview) {
+    const QString text = dropPreviewText(preview);
+    return preview.possible && !preview.fits
+               ? QCoreApplication::translate("DropPreview", "%1 · does not fit").arg(text)
+               : text;
+}
+
+/// dropTargetText() and the memory, " · 33.1 / 32.0 GB", where both fit into `width` pixels: a figure that is
+/// cut would say something wrong.
+inline QString dropTargetText(const DropPreview& preview, const QFontMetrics& metrics, int width) {
+    const QString text = dropTargetText(preview), memory = dropMemoryText(preview);
+    const QString both = text + QStringLiteral(" · ") + memory;
+    return !memory.isEmpty() && metrics.horizontalAdvance(both) <= width ? both : text;
 }
 
 }  // namespace placewright

@@ -380,7 +380,10 @@ void TimelineView::paintDropPreview(QPainter& painter) const {
             painter.drawRect(lane.adjusted(1, 1, -1, -1));
         }
         const bool overflows = preview.possible && !preview.fits;
-        drawChip(painter, lane.adjusted(10, 2, -10, -2), dropTargetText(preview, true),
+        const QRect place = lane.adjusted(10, 2, -10, -2);
+        QFont font = painter.font();
+        font.setBold(isTarget);
+        drawChip(painter, place, dropTargetText(preview, QFontMetrics(font), place.width() - 14),
                  overflows ? warningColor(palette()) : text, base, isTarget);
     }
 }

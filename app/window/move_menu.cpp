@@ -43,7 +43,7 @@ void MoveMenu::showPreviews(const DropPreviews& previews) {
         const DropPreview& preview = previews[device];
         // What follows the tab stands in the column of the keys.
         actions[device]->setText(menuText(toQString(machine.device(device).name)) + QLatin1Char('\t') +
-                                 dropTargetText(preview, false));
+                                 dropTargetText(preview));
         actions[device]->setEnabled(preview.possible);
     }
 }

@@ -370,11 +370,16 @@ private Q_SLOTS:
 
     void aTargetSaysWhatADropWouldGive() {
         const DropPreview tight{true, false, 1, 0, true, 33.1e9, 32e9};
-        QCOMPARE(dropTargetText(tight, true),
-                 QStringLiteral("1.00 s (no change) · does not fit · 33.1 / 32.0 GB"));
-        QCOMPARE(dropTargetText(tight, false), QStringLiteral("1.00 s (no change) · does not fit"));
-        QCOMPARE(dropTargetText({true, true, 1, 0}, true), QStringLiteral("1.00 s (no change)"));
-        QCOMPARE(dropTargetText({false, false, 1, 0, true, 33.1e9, 32e9}, true),
+        const QFontMetrics metrics((QFont()));
+        const QString time = QStringLiteral("1.00 s (no change)"),
+                      misfit = time + QStringLiteral(" · does not fit"),
+                      whole = misfit + QStringLiteral(" · 33.1 / 32.0 GB");
+        const int room = metrics.horizontalAdvance(whole);
+        QCOMPARE(dropTargetText(tight, metrics, room), whole);
+        QCOMPARE(dropTargetText(tight, metrics, room - 1), misfit);
+        QCOMPARE(dropTargetText(tight), misfit);
+        QCOMPARE(dropTargetText({true, true, 1, 0}, metrics, room), time);
+        QCOMPARE(dropTargetText({false, false, 1, 0, true, 33.1e9, 32e9}, metrics, room),
                  QStringLiteral("not allowed"));
     }
 
