@@ -38,6 +38,12 @@ extern "C" const char* __asan_default_options() {
     return "detect_leaks=0:handle_segv=0";
 }
 #endif
+#ifdef __SANITIZE_THREAD__
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+    return "handle_segv=0";
+}
+#endif
 
 namespace {
 
