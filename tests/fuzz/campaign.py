@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """campaign.py SECONDS [READER...] [--jobs N]: runs the libFuzzer programs of all readers, or of those named, SECONDS
 each, with the address and undefined behaviour sanitizers; one per core, or N at a time. SECONDS 0 only writes the
-corpora again. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
+corpora again, and no row. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
 
 Inputs gather from run to run in build/fuzz/corpus/READER. At the end the smallest of them that together reach the same
 code are written to corpus/READER.zip beside this script. The test mutate_READER and the next campaign start from them.
 An input that ends a reader or takes it longer than 25 s is build/fuzz/found/READER-*; the script ends with status 1 if
-there is one. campaigns.csv beside this script gets a row per reader: how long it was fuzzed and what came of it.
+there is one. campaigns.csv beside this script gets a row per reader: for how long it was fuzzed, in CPU time, how many
+inputs it read and how many of them were new findings.
 """
 
 import argparse
@@ -60,6 +61,11 @@ def build(readers):
     return readers
 
 
+def findings(reader):
+    """Returns the names of the inputs that ended a reader, in this campaign or an earlier one."""
+    return {file.name for file in (BUILD / "found").glob(f"{reader}-*")}
+
+
 def fuzz(reader, seconds):
     """Runs one reader and writes its corpus; returns a line that says what came of it, and its row of campaigns.csv."""
     corpus, found, small = BUILD / "corpus" / reader, BUILD / "found", BUILD / "small" / reader
@@ -71,7 +77,7 @@ def fuzz(reader, seconds):
         zipfile.ZipFile(in_tree).extractall(corpus)
     run(BUILD / "bin" / f"mutate_{reader}", "--seeds", corpus)
     program, limits = BUILD / "bin" / f"fuzz_{reader}", ("-rss_limit_mb=2048", "-timeout=25")
-    cpu_s = 0
+    cpu_s, before = 0, findings(reader)
     with open(BUILD / f"{reader}.log", "wb") as log:
         if seconds > 0:
             cpu_s = cpu_seconds(program, corpus, f"-max_total_time={seconds}", *limits,
@@ -83,15 +89,15 @@ def fuzz(reader, seconds):
             archive.writestr(zipfile.ZipInfo(str(i)), file.read_bytes(), zipfile.ZIP_DEFLATED)
     match = re.search(rb"number_of_executed_units: *(\d+)", (BUILD / f"{reader}.log").read_bytes())
     inputs = int(match[1]) if match else 0
-    findings = [file.name for file in found.iterdir() if file.name.startswith(f"{reader}-")]
+    after = findings(reader)
     text = (f"{reader}: {inputs:,} inputs read in {cpu_s:.0f} s of CPU time, {len(list(corpus.iterdir())):,} kept, "
             f"{len(list(small.iterdir())):,} in the tree ({in_tree.stat().st_size / 1000:.0f} kB)"
-            + "".join(f"\n  found: {BUILD / 'found' / name}" for name in sorted(findings)))
-    return text, (datetime.date.today().isoformat(), reader, round(cpu_s), inputs, len(findings))
+            + "".join(f"\n  found: {BUILD / 'found' / name}" for name in sorted(after)))
+    return text, (datetime.date.today().isoformat(), reader, round(cpu_s), inputs, len(after - before))
 
 
 def record(row):
-    """Adds a row to campaigns.csv; returns how long all readers were fuzzed in all, in hours of CPU time."""
+    """Adds a row to campaigns.csv; returns the CPU time of all campaigns so far, in hours."""
     file = HERE / "campaigns.csv"
     is_new = not file.exists()
     with open(file, "a", newline="") as table:
@@ -113,9 +119,10 @@ def main():
     (HERE / "corpus").mkdir(exist_ok=True)
     any_found = False
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for text, row in pool.map(lambda reader: fuzz(reader, options.seconds), readers):
+        for done in concurrent.futures.as_completed([pool.submit(fuzz, reader, options.seconds) for reader in readers]):
+            text, row = done.result()
             print(text, flush=True)
-            any_found |= row[-1] > 0
+            any_found |= bool(findings(row[1]))
             if options.seconds > 0:
                 print(f"  {record(row):.1f} hours of CPU time in all campaigns", flush=True)
     sys.exit(any_found)
