@@ -56,7 +56,7 @@ double doneShare(const Run& run) {
 /// A line of text that grows with its text only, and ends in "…" where there is no room for all of it.
 class StatusLabel : public QLabel {
 public:
-    /// `least`: its width, in pixels, where the window is narrow.
+    /// `least`: the width, in pixels, down to which the text may shrink.
     StatusLabel(const QString& name, int least) : m_least(least) {
         setAccessibleName(name);
         setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -97,7 +97,7 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_bound = new StatusLabel(tr("Lower bound"), 160);
     m_search = new StatusLabel(tr("Search"), 60);
     m_progress = new QProgressBar;
-    m_progress->setMinimumWidth(60);  // in a narrow window
+    m_progress->setMinimumWidth(60);  // pixels; it shrinks that far in a narrow window
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->hide();
     m_cancel = new QToolButton;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """campaign.py SECONDS [READER...] [--jobs N]: runs the libFuzzer programs of all readers, or of those named, SECONDS
-each, with the address and undefined behaviour sanitizers; one per core, or N at a time. SECONDS 0 only writes the
-corpora again, and no row. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
+each, with the address and undefined behaviour sanitizers; one per core, or N at a time. SECONDS 0 fuzzes
+nothing and writes the corpora again. Needs Clang with libFuzzer (Debian: clang, libclang-rt-14-dev).
 
 Inputs gather from run to run in build/fuzz/corpus/READER. At the end the smallest of them that together reach the same
 code are written to corpus/READER.zip beside this script. The test mutate_READER and the next campaign start from them.
