@@ -41,12 +41,14 @@ std::vector<TrainingGraph> Curriculum::graphs() const {
 
 std::vector<Path> network_files(const Path& folder) {
     std::vector<Path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         if (!entry.is_regular_file() || entry.path().extension() != ".json") continue;
         const FileContent content = file_content(entry.path());
         if (content == FileContent::network || content == FileContent::workload)
             files.push_back(entry.path());
     }
+    if (error) throw InputError(folder.string(), "", "cannot be read: " + error.message());
     if (files.empty()) throw InputError(folder.string(), "", "holds no networks (files .json)");
     std::ranges::sort(files);
     return files;

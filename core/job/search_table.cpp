@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -58,6 +59,7 @@ std::optional<std::vector<CurvePoint>> curve_from(const std::string& text) {
         CurvePoint& point = curve.emplace_back();
         if (!read(point.evaluations, ':') || !read(point.seconds, ':') || !read(point.best_s, '\0'))
             return {};
+        if (!std::isfinite(point.seconds) || !std::isfinite(point.best_s)) return {};
         if (at != end && *at == '!') {
             point.fits = false;
             ++at;

@@ -231,6 +231,12 @@ void TestWindowExperiment::faultyTables_data() {
                             << "values.csv: line 2: has 5 fields, expected 7 as in the first line";
     QTest::newRow("number") << header + "nmt,Scotch,a,1,2,,true\nnmt,Scotch,b,1,x,,true\n"
                             << QByteArray() << "values.csv: line 3, step_time_s: is \"x\", expected a number";
+    QTest::newRow("infinite") << header + "nmt,Scotch,a,1,inf,,true\n"
+                              << QByteArray()
+                              << "values.csv: line 2, step_time_s: is \"inf\", expected a number";
+    const QByteArray curves = "network,algorithm,seed,evaluations,seconds,best_s,mean_s\n";
+    QTest::newRow("evaluations") << QByteArray() << curves + "a,tabu,1,-1,0.1,3,3\n"
+                                 << "curves.csv: line 2, evaluations: is \"-1\", expected a whole number";
     QTest::newRow("column") << QByteArray("family,scheme\n") << QByteArray()
                             << "values.csv: line 1: there is no column \"graph\"";
     QTest::newRow("curves") << QByteArray() << QByteArray("a,b\n1,2\n")

@@ -97,8 +97,8 @@ void read_curves(const Path& file, ExperimentResults& results) {
                 results.trainings.push_back({title, curve});
             }
             TrainingPoint& point = curve->emplace_back();
-            point.updates = static_cast<std::uint64_t>(table.number(updates));
-            point.evaluations = static_cast<std::uint64_t>(table.number(evaluations));
+            point.updates = table.whole(updates);
+            point.evaluations = table.whole(evaluations);
             for (std::size_t i = 0; i < columns.size(); ++i)
                 point.*curve_columns()[i].value = table.number(columns[i]);
         }
@@ -118,13 +118,13 @@ void read_curves(const Path& file, ExperimentResults& results) {
             series.push_back({{table[algorithm], static_cast<int>(nth)}, title, points, 0, 0, {}});
         }
         CurvePoint& point = points->emplace_back();
-        point.evaluations = static_cast<std::uint64_t>(table.number(evaluations));
+        point.evaluations = table.whole(evaluations);
         point.seconds = table.number(seconds);
         // The field is empty where the objective is not defined.
         point.fits = !table[best].empty();
         point.best_s = point.fits ? table.number(best) : kUndefinedScore.penalised_s;
         if (!table[mean].empty()) point.mean_s = table.number(mean);
-        series.back().evaluations = table.number(evaluations);
+        series.back().evaluations = static_cast<double>(point.evaluations);
         series.back().seconds = table.number(seconds);
     }
     for (ExperimentResults::Case& item : results.cases) {
@@ -141,11 +141,14 @@ void read_curves(const Path& file, ExperimentResults& results) {
 
 ExperimentResults read_experiment(const Path& folder) {
     ExperimentResults results;
-    if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), "", "is not a folder");
+    if (std::error_code error; !std::filesystem::is_directory(folder, error))
+        throw InputError(folder.string(), "", "is not a folder");
     std::vector<Path> reports;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         if (entry.is_regular_file() && entry.path().extension() == ".md") reports.push_back(entry.path());
     }
+    if (error) throw InputError(folder.string(), "", "cannot be read: " + error.message());
     if (reports.empty())
         throw InputError(
             folder.string(), "",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "core/base/text.hpp"
 #include "core/io/text/input_error.hpp"
@@ -70,7 +71,7 @@ std::size_t CsvTable::column(std::string_view name) const {
 
 double CsvTable::number(std::size_t column) const {
     const auto value = parsed<double>(fields_[column]);
-    if (!value) fail_expecting("a number", column);
+    if (!value || !std::isfinite(*value)) fail_expecting("a number", column);
     return *value;
 }
 

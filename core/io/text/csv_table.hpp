@@ -29,6 +29,7 @@ public:
 
     const std::vector<std::string>& fields() const { return fields_; }
     const std::string& operator[](std::size_t column) const { return fields_[column]; }
+    /// Finite.
     double number(std::size_t column) const;
     std::uint64_t whole(std::size_t column) const;
     [[noreturn]] void fail(const std::string& problem, std::optional<std::size_t> column = {}) const;
