@@ -50,5 +50,5 @@ std::vector<std::string> seeds() {
         R"({"conv1":"/job:worker/replica:0/task:0/device:GPU:0","format":"/device:CPU:0","relu1":"/gpu:1"})",
         R"({"split_spec":{"features.3":"BEGINNING"},"stage_to_rank":[0,1],"devices":["cuda:0","cuda:1"]})",
         R"({"layers":{"a":{"parents":[],"type":"Input","tensor":[1,2,2,3]},"b":{"parents":["a"],"type":"Convolution","filter":[3,3,3,4],"strides":[1,1,1,1],"padding":"SAME","device":0}}})",
-        R"({"maxFPGAs":2,"maxCPUs":1,"nodes":[{"id":1,"cpuLatency":1,"fpgaLatency":0.5,"size":4,"supportedOnFpga":1,"colorClass":1}],"edges":[]})"};
+        R"({"maxFPGAs":2,"maxCPUs":1,"maxSizePerFPGA":100,"nodes":[{"id":1,"cpuLatency":1,"fpgaLatency":0.5,"size":4,"supportedOnFpga":1,"isBackwardNode":0,"colorClass":1}],"edges":[]})"};
 }

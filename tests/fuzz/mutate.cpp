@@ -19,16 +19,20 @@
 #include <zip.h>
 
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/structure.hpp"
 
 namespace {
 
 constexpr std::chrono::seconds kTime{5};
 constexpr int kRounds = 200'000;
 
-/// Changes, removes, duplicates or inserts (from another seed) a few bytes.
+/// Changes the structure of a file, or changes, removes, duplicates or inserts (from another one) a few
+/// bytes.
 std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     const auto below = [&](std::size_t limit) { return limit == 0 ? 0 : random() % limit; };
     std::string text = all[below(all.size())];
+    if (below(2) == 0)
+        if (auto changed = with_changed_structure(text, random)) return *std::move(changed);
     for (std::size_t change = 1 + below(4); change > 0; --change) {
         const std::size_t at = below(text.size()), length = 1 + below(16);
         switch (below(6)) {
