@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Changes the values of JSON: a whole file, a line of it, or the header of a safetensors file.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -37,7 +38,7 @@ std::vector<Value> values_of(Json& root) {
 
 class Changer {
 public:
-    Changer(Json& root, std::mt19937& random) : root_(root), values_(values_of(root)), random_(random) {}
+    Changer(Json& root, std::mt19937& random) : values_(values_of(root)), random_(random) {}
 
     void change() {
         if (values_.empty()) return;
@@ -194,38 +195,43 @@ private:
         }
     }
 
-    Json& root_;
     std::vector<Value> values_;
     std::mt19937& random_;
 };
 
-/// A part of the file that may be JSON.
-std::string_view json_part(std::string_view bytes, std::mt19937& random) {
-    std::uint64_t header = 0;
-    if (bytes.size() > sizeof header && bytes[sizeof header] == '{') {
-        std::memcpy(&header, bytes.data(), sizeof header);
-        if (header <= bytes.size() - sizeof header) return bytes.substr(sizeof header, header);
+/// A part of a file that may be JSON.
+struct Part {
+    std::string_view text;
+    bool has_length = false;  ///< its length stands before it, as in safetensors files
+};
+
+Part json_part(std::string_view bytes, std::mt19937& random) {
+    std::uint64_t length = 0;
+    if (bytes.size() > sizeof length && bytes[sizeof length] == '{') {
+        std::memcpy(&length, bytes.data(), sizeof length);
+        if (length <= bytes.size() - sizeof length) return {bytes.substr(sizeof length, length), true};
     }
-    if (Json::accept(bytes)) return bytes;
+    if (Json::accept(bytes)) return {bytes};
     const std::size_t at = bytes.empty() ? 0 : random() % bytes.size();
-    const std::size_t begin = bytes.rfind('\n', at) + 1, end = bytes.find('\n', begin);
-    return bytes.substr(begin, end == bytes.npos ? bytes.npos : end - begin);
+    const std::size_t begin = bytes.rfind('\n', at) + 1,
+                      end = std::min(bytes.find('\n', begin), bytes.size());
+    return {bytes.substr(begin, end - begin)};
 }
 
 }  // namespace
 
 std::optional<std::string> with_changed_structure(std::string_view bytes, std::mt19937& random) {
-    const std::string_view part = json_part(bytes, random);
-    Json root = Json::parse(part, nullptr, false);
+    const Part part = json_part(bytes, random);
+    Json root = Json::parse(part.text, nullptr, false);
     if (root.is_discarded()) return std::nullopt;
     for (std::size_t changes = 1 + random() % 4; changes > 0; --changes) Changer(root, random).change();
     if (values_of(root).empty()) return std::nullopt;
     const std::string text = root.dump(-1, ' ', false, Json::error_handler_t::replace);
-    const auto before = static_cast<std::size_t>(part.data() - bytes.data());
-    std::string changed(bytes.substr(0, before));
-    if (before == sizeof(std::uint64_t) && part.starts_with('{') && bytes[0] != '{') {
-        const std::uint64_t header = text.size();
-        std::memcpy(changed.data(), &header, sizeof header);
+    const auto begin = static_cast<std::size_t>(part.text.data() - bytes.data());
+    std::string changed(bytes.substr(0, begin));
+    if (part.has_length) {
+        const std::uint64_t length = text.size();
+        std::memcpy(changed.data(), &length, sizeof length);
     }
-    return changed + text + std::string(bytes.substr(before + part.size()));
+    return changed + text + std::string(bytes.substr(begin + part.text.size()));
 }
