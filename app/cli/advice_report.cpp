@@ -19,14 +19,18 @@ Json remedy_json(const Remedy& remedy, const Job& job) {
         {"peak_bytes", remedy.device_bytes},     {"lacking_bytes", remedy.lacking_bytes}};
 }
 
+/// The file of the network, which may be read with other batch sizes; empty if it may not.
+Path file_to_read_again(const JobArguments& arguments) {
+    // An op that was split has other parts with other batch sizes.
+    return arguments.shards.texts.empty() ? find_network_file(arguments.network) : Path();
+}
+
 }  // namespace
 
 std::optional<Remedies> remedies_for(const JobArguments& arguments, const Job& job,
                                      const Placement& placement, bool fits) {
     if (fits) return {};
-    // An op that was split has other parts with other batch sizes.
-    const Path network = arguments.shards.texts.empty() ? find_network_file(arguments.network) : Path();
-    return find_remedies(job, arguments.options(), placement, network);
+    return find_remedies(job, arguments.options(), placement, file_to_read_again(arguments));
 }
 
 void add_remedies(Json& json, const Remedies& remedies, const Job& job) {
@@ -36,44 +40,27 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job) {
     json["closest"] = remedies.closest ? remedy_json(*remedies.closest, job) : Json(nullptr);
 }
 
-std::optional<TooLarge> too_large_for_accelerators(const JobArguments& arguments, const Job& job) {
-    const Problem& problem = *job.problem;
-    const auto is_cpu = [&](DeviceId device) {
-        return problem.machine->device(device).kind == DeviceKind::cpu;
-    };
-    if (!std::ranges::all_of(job.single_device, is_cpu)) return {};
-    std::optional<TooLarge> found;
-    Placement best;
-    Simulator simulator(job.problem, job.simulation);
-    for (DeviceId device = 0; device < problem.devices; ++device) {
-        if (is_cpu(device)) continue;
-        Placement placement = single_device_placement(problem, device);
-        const Assessment assessment = assess(job, placement, simulator.run(placement));
-        if (assessment.score.fits || !assessment.is_defined()) continue;
-        const double lacking = assessment.device_bytes[device] - problem.memory_limit_bytes[device];
-        if (lacking <= 0 || (found && lacking >= found->lacking_bytes)) continue;
-        found = TooLarge{device, lacking, {}};
-        best = std::move(placement);
-    }
-    if (!found) return {};
-    if (auto remedies = remedies_for(arguments, job, best, false)) found->remedies = *std::move(remedies);
-    return found;
+std::optional<Remedies> accelerator_remedies_for(const JobArguments& arguments, const Job& job,
+                                                 const Placement& placement, const Outcome& outcome) {
+    const auto load = dominating_cpu(*job.problem, placement, outcome);
+    if (!load || load->bound == load->ops) return {};
+    return find_accelerator_remedies(job, arguments.options(), placement, file_to_read_again(arguments));
 }
 
-void add_too_large(Json& json, const TooLarge& found, const Job& job) {
-    Json accelerator{{"device", job.machine->device(found.device).name},
-                     {"lacking_bytes", found.lacking_bytes}};
-    add_remedies(accelerator, found.remedies, job);
+void add_accelerator_remedies(Json& json, const Remedies& remedies, const Job& job) {
+    Json accelerator{{"device", job.machine->device(remedies.whole->device).name},
+                     {"lacking_bytes", remedies.whole->lacking_bytes}};
+    add_remedies(accelerator, remedies, job);
     json["accelerator"] = std::move(accelerator);
 }
 
-void print_too_large(const TooLarge& found, const Job& job) {
-    const std::string name = printable(job.machine->device(found.device).name, 80);
+void print_accelerator_remedies(const Remedies& remedies, const Job& job) {
+    const std::string name = printable(job.machine->device(remedies.whole->device).name, 80);
     std::cout << '\n'
-              << wrapped("The network is on a CPU since no accelerator can hold all of it: " + name +
-                             " lacks " + format_bytes(found.lacking_bytes) + '.',
+              << wrapped("No accelerator can hold all of the network: " + name + " lacks " +
+                             format_bytes(remedies.whole->lacking_bytes) + '.',
                          0);
-    print_remedies(found.remedies, job, "The network on " + name);
+    print_remedies(remedies, job, "The network on " + name);
 }
 
 void print_remedies(const Remedies& remedies, const Job& job, const std::string& what) {

@@ -22,16 +22,14 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job);
 /// Prints the same on standard output, after an empty line. `what`: "This placement".
 void print_remedies(const Remedies& remedies, const Job& job, const std::string& what = "This placement");
 
-/// A network that is on CPUs since it is too large for any accelerator.
-struct TooLarge {
-    DeviceId device = 0;       ///< the accelerator that lacks least
-    double lacking_bytes = 0;  ///< for everything on it
-    Remedies remedies;
-};
-/// Nothing if the single-device placement is on an accelerator, or the machine has none.
-std::optional<TooLarge> too_large_for_accelerators(const JobArguments& arguments, const Job& job);
-void add_too_large(Json& json, const TooLarge& found, const Job& job);
-void print_too_large(const TooLarge& found, const Job& job);
+/// What would make all of the network fit on an accelerator, if CPUs take most of the step since none holds
+/// it
+/// (`placement` fits); nothing otherwise.
+std::optional<Remedies> accelerator_remedies_for(const JobArguments& arguments, const Job& job,
+                                                 const Placement& placement, const Outcome& outcome);
+/// "accelerator": the device that lacks least, what it lacks, and the same as add_remedies().
+void add_accelerator_remedies(Json& json, const Remedies& remedies, const Job& job);
+void print_accelerator_remedies(const Remedies& remedies, const Job& job);
 
 /// Warns on standard error of a CPU that takes most of the step. `advice` ends the warning if accelerators
 /// can run some of the CPU's ops.

@@ -76,10 +76,11 @@ struct Found {
     std::uint64_t seed;
     SearchResult result;
     Outcome outcome;
-    std::optional<Evaluation> evaluation;  ///< nothing for the step time or an undefined objective
-    Bound bound;                           ///< lower bound of the objective
-    std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
-    std::optional<Remedies> remedies;      ///< if the best placement does not fit
+    std::optional<Evaluation> evaluation;    ///< nothing for the step time or an undefined objective
+    Bound bound;                             ///< lower bound of the objective
+    std::optional<Headroom> headroom;        ///< nothing if no memory was freed for a little time
+    std::optional<Remedies> remedies;        ///< if the best placement does not fit
+    std::optional<Remedies> on_accelerator;  ///< if it fits, but only since CPUs work
     HardwareRuns measured;
     std::optional<WholeModules> whole = {};  ///< if it was looked for
     std::optional<LanguageReport> language = {};
@@ -166,6 +167,7 @@ Json found_json(const Job& job, const Found& found) {
                             {"in_runs", found.headroom->in_runs}};
     if (found.language) add_language(json, *found.language);
     if (found.remedies) add_remedies(json, *found.remedies, job);
+    if (found.on_accelerator) add_accelerator_remedies(json, *found.on_accelerator, job);
     if (found.whole) json["whole_modules"] = whole_json(job, found);
     if (!found.measured.placements.empty()) {
         Json list = Json::array();
@@ -253,6 +255,7 @@ void print_found(const Job& job, const Found& found) {
     print_outcome(job, found.placement(), found.outcome);
     if (found.language) print_language(*found.language);
     if (found.remedies) print_remedies(*found.remedies, job);
+    if (found.on_accelerator) print_accelerator_remedies(*found.on_accelerator, job);
 }
 
 void write_found(const Job& job, const Found& found, const Path& file) {
@@ -383,11 +386,17 @@ public:
                     bound_,
                     std::move(headroom),
                     {},
+                    {},
                     std::move(measured),
                     std::move(whole)};
         warn_of_cpu(job_, found.placement(), outcome, cpu_advice());
-        if (!found.cancelled())
-            found.remedies = remedies_for(search_.job, job_, found.placement(), found.progress().best.fits);
+        if (!found.cancelled()) {
+            const bool fits = found.progress().best.fits;
+            found.remedies = remedies_for(search_.job, job_, found.placement(), fits);
+            if (fits)
+                found.on_accelerator =
+                    accelerator_remedies_for(search_.job, job_, found.placement(), found.outcome);
+        }
         found.language = language_report(search_.job, job_, found.placement(), found.outcome,
                                          found.progress().best.value_s);
         return report(found);

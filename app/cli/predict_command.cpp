@@ -252,13 +252,18 @@ int predict(const PredictArguments& given) {
     warn_of_cpu(job, predicted.placement, outcome);
     const std::optional<Remedies> remedies =
         remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
+    const std::optional<Remedies> on_accelerator =
+        predicted.score.fits ? accelerator_remedies_for(arguments.job, job, predicted.placement, outcome)
+                             : std::nullopt;
     if (arguments.job.json) {
         Json json = prediction_json(policy, job, predicted, outcome, bound, arguments);
         if (remedies) add_remedies(json, *remedies, job);
+        if (on_accelerator) add_accelerator_remedies(json, *on_accelerator, job);
         print(json);
     } else {
         print_prediction(policy, job, predicted, outcome, bound, arguments);
         if (remedies) print_remedies(*remedies, job);
+        if (on_accelerator) print_accelerator_remedies(*on_accelerator, job);
     }
     if (!arguments.out.empty()) {
         PlacementFile about;

@@ -131,18 +131,17 @@ int simulate_placement(const SimulateArguments& arguments) {
         explanation = explain(job, placement, trace, interrupt.token());
     }
     warn_of_cpu(job, placement, outcome);
-    const std::optional<Remedies> remedies =
-        remedies_for(arguments.job, job, placement, evaluation ? evaluation->fits : outcome.fits);
-    std::optional<TooLarge> too_large;
-    if (placement_file.empty() && job.single_device_fits)
-        too_large = too_large_for_accelerators(arguments.job, job);
+    const bool fits = evaluation ? evaluation->fits : outcome.fits;
+    const std::optional<Remedies> remedies = remedies_for(arguments.job, job, placement, fits);
+    const std::optional<Remedies> on_accelerator =
+        fits ? accelerator_remedies_for(arguments.job, job, placement, outcome) : std::nullopt;
     const std::optional<LanguageReport> language = language_report(
         arguments.job, job, placement, outcome, evaluation ? evaluation->seconds : outcome.step_time_s);
     if (arguments.job.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments.job);
         add_interval(json, job, placement, outcome);
         if (remedies) add_remedies(json, *remedies, job);
-        if (too_large) add_too_large(json, *too_large, job);
+        if (on_accelerator) add_accelerator_remedies(json, *on_accelerator, job);
         if (language) add_language(json, *language);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
@@ -151,7 +150,7 @@ int simulate_placement(const SimulateArguments& arguments) {
         print_outcome(job, placement, outcome);
         if (language) print_language(*language);
         if (remedies) print_remedies(*remedies, job);
-        if (too_large) print_too_large(*too_large, job);
+        if (on_accelerator) print_accelerator_remedies(*on_accelerator, job);
         if (explanation) print_explanation(job, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;

@@ -249,10 +249,11 @@ void Document::setMachine(const QString& machine) {
     load(std::move(request));
 }
 
-void Document::setOptions(const JobOptions& options) {
+void Document::setOptions(const JobOptions& options, bool onOneDevice) {
     if (!m_openLane.busy() && options == this->options()) return;
     LoadRequest request = unfinished();
     request.options = options;
+    request.onOneDevice = onOneDevice;
     load(std::move(request));
 }
 
@@ -301,7 +302,7 @@ void Document::receive(const LoadRequest& request, Reading reading) {
         Q_EMIT rulesBroken(reading.brokenRules->reason, reading.brokenRules->count);
         return;
     }
-    if (!reading.placement) return adopt(std::move(reading));
+    if (!reading.placement) return adopt(std::move(reading), request.onOneDevice);
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
     const auto scenario = reading.scenario ? reading.scenario : m_scenario;
@@ -382,7 +383,7 @@ double Document::screenScore_s() const {
                                                          : scoreOf(job(), m_placement);
 }
 
-void Document::adopt(Reading reading) {
+void Document::adopt(Reading reading, bool onOneDevice) {
     if (!reading.scenario->job.problem) {
         m_scenario = std::move(reading.scenario);
         Q_EMIT loadingChanged();
@@ -390,7 +391,7 @@ void Document::adopt(Reading reading) {
         return;
     }
     if (reading.sameNetwork) {
-        adoptChange(reading);
+        adoptChange(reading, onOneDevice);
     } else {
         adoptNetwork(reading);
     }
@@ -443,7 +444,7 @@ QString Document::forget() {
     return stopped;
 }
 
-void Document::adoptChange(const Reading& reading) {
+void Document::adoptChange(const Reading& reading, bool onOneDevice) {
     const Job& next = reading.scenario->job;
     QStringList notes;
     const QString machineFile = this->machineFile();
@@ -462,7 +463,8 @@ void Document::adoptChange(const Reading& reading) {
     if (reading.scenario->options.supplements != options().supplements) {
         for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
     }
-    const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
+    const auto found = onOneDevice ? Carried{next.single_device, 0}
+                                   : carried(m_placement, *problem(), *next.problem, next.single_device);
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     const bool readAnew = reloaded || reading.scenario->options.reading != options().reading;
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
@@ -476,7 +478,9 @@ void Document::adoptChange(const Reading& reading) {
     if (earlier > 0)
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
                      .arg(earlier == 1 ? tr("1 run") : tr("%L1 runs").arg(earlier));
-    if (found && found->moved > 0) {
+    if (onOneDevice) {
+        notes << tr("All ops were moved to one device; Ctrl+Z undoes this, F5 looks for a better placement.");
+    } else if (found && found->moved > 0) {
         const QString moved = constrains
                                   ? tr("%1 moved, as the constraints say; Ctrl+Z undoes this.")
                                   : tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.");

@@ -113,15 +113,21 @@ void Insights::dropRemedies() {
 
 void Insights::tryRemedies() {
     if (!m_simulated || m_remedies || m_remediesLane.busy() || m_simulateLane.busy() ||
-        m_simulated->assessment.score.fits || !m_simulated->assessment.is_defined() || m_runs.isSearching())
+        !m_simulated->assessment.is_defined() || m_runs.isSearching())
         return;
+    const bool fits = m_simulated->assessment.score.fits;
+    const auto& cpu = m_simulated->cpu;
+    if (fits && (!cpu || cpu->bound == cpu->ops)) return;
     m_background.run(
         m_remediesLane,
-        [scenario = m_scenario, placement = m_placement](const std::stop_token& stop) {
-            return find_remedies(scenario->job, scenario->options, placement, scenario->networkPath, stop);
+        [scenario = m_scenario, placement = m_placement, fits](const std::stop_token& stop) {
+            const auto& [job, options, network] =
+                std::tie(scenario->job, scenario->options, scenario->networkPath);
+            return fits ? find_accelerator_remedies(job, options, placement, network, stop)
+                        : find_remedies(job, options, placement, network, stop);
         },
-        [this](Remedies remedies) {
-            m_remedies = std::make_shared<const Remedies>(std::move(remedies));
+        [this](std::optional<Remedies> remedies) {
+            m_remedies = std::make_shared<const Remedies>(std::move(remedies).value_or(Remedies()));
             Q_EMIT remediesChanged();
         },
         [this](const QString& error) { Q_EMIT failed(error); });

@@ -58,7 +58,8 @@ public:
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
     const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
     void setMovesWanted(bool wanted);
-    /// Options that make the placement fit; null if it fits, or until they have been tried.
+    /// Options that make the placement fit or, if it fits only since CPUs work, the whole network on an
+    /// accelerator; null if nothing is to be mended, or until they have been tried.
     const std::shared_ptr<const Remedies>& remedies() const { return m_remedies; }
     /// The longest context with which the placement fits; nothing if it holds no language model, or until it
     /// has been found.
@@ -98,7 +99,7 @@ private:
     /// Simulates all single moves, if they are wanted and no search runs.
     void tryMoves();
     void dropMoves();
-    /// Looks for options that make a placement fit, if it does not and no search runs.
+    /// Looks for remedies(), if there is something to mend and no search runs.
     void tryRemedies();
     void dropRemedies();
     /// Looks for the longest context of a language model, if no search runs.

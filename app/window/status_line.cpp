@@ -59,6 +59,7 @@ public:
     /// `least`: the width, in pixels, down to which the text may shrink.
     StatusLabel(const QString& name, int least) : m_least(least) {
         setAccessibleName(name);
+        setTextFormat(Qt::PlainText);  // it may name networks
         setTextInteractionFlags(Qt::TextSelectableByMouse);
         setContentsMargins(6, 0, 10, 0);
     }
@@ -112,7 +113,6 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_remedies = new QToolButton;
     m_remedies->setObjectName(QStringLiteral("remedies"));
     m_remedies->setText(tr("Make it fit"));
-    m_remedies->setToolTip(tr("Options with which this placement fits the memory, the least slow first"));
     m_remedies->setPopupMode(QToolButton::InstantPopup);
     m_remedies->setMenu(new QMenu(m_remedies));
     m_remedies->hide();
@@ -247,6 +247,11 @@ void StatusLine::showPinned(const Pair* pair) {
     m_pinned->setVisible(pair != nullptr);
     if (pair == nullptr) return;
     const PairFigure& step = pair->differences.figures.front();
+    if (const QString& other = pair->differences.other_network; !other.isEmpty())
+        return m_pinned->say(tr("A %1, %2").arg(secondsText(step.a), other),
+                             tr("Placement A, %1, is of another network, %2; Ctrl+Shift+B shows both")
+                                 .arg(pair->a.title, other)
+                                 .toHtmlEscaped());
     m_pinned->say(step.differs()
                       ? tr("A %1 (%2)").arg(secondsText(step.a), changeText(step.a, step.b, step.unit))
                       : tr("A %1 (no change)").arg(secondsText(step.a)),
@@ -315,7 +320,18 @@ void StatusLine::showRemedies() {
     m_remedies->menu()->clear();
     if (!remedies) return;
     const Problem& problem = *m_document->problem();
+    const auto& whole = remedies->whole;
+    const QString device =
+        whole ? QString::fromStdString(problem.machine->device(whole->device).name) : QString();
+    m_remedies->setText(whole ? tr("Make it fit on %1").arg(device) : tr("Make it fit"));
+    m_remedies->setToolTip(
+        whole ? tr("%1 lacks %2 to hold all of the network, so that a CPU works. Options with which it can, "
+                   "the least "
+                   "slow first; all ops are moved there")
+                    .arg(device, bytesText(whole->lacking_bytes))
+              : tr("Options with which this placement fits the memory, the least slow first"));
     if (remedies->fitting.empty()) {
+        if (m_document->assessment()->score.fits) return;
         const QString closest =
             remedies->closest ? changesText(*remedies->closest, m_document->options()) : QString();
         m_figure->setToolTip(
@@ -330,8 +346,9 @@ void StatusLine::showRemedies() {
                                 toQString(fullest_text(remedy, problem)));
         const QAction* action =
             m_remedies->menu()->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
-        connect(action, &QAction::triggered, this,
-                [this, options = remedy.options] { Q_EMIT optionsChosen(options); });
+        connect(action, &QAction::triggered, this, [this, options = remedy.options, whole] {
+            Q_EMIT optionsChosen(options, whole.has_value());
+        });
     }
 }
 

@@ -37,7 +37,8 @@ public:
 Q_SIGNALS:
     void cancelRequested();
     void stopMeasuringRequested();
-    void optionsChosen(const placewright::JobOptions& options);  ///< that make the placement fit
+    /// Options that make the placement fit or, with `onOneDevice`, all of the network on one device.
+    void optionsChosen(const placewright::JobOptions& options, bool onOneDevice);
 
 private:
     /// Shows the objective value of the current placement.

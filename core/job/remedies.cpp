@@ -136,12 +136,12 @@ bool suits(const JobOptions& options) {
 
 class Trials {
 public:
+    /// `before`: the placement that times are relative to.
     Trials(const Job& job, const JobOptions& options, std::span<const DeviceId> placement, Path network,
-           const std::stop_token& stop)
+           std::span<const DeviceId> before, const std::stop_token& stop)
         : job_(job), options_(options), placement_(placement), network_(std::move(network)), stop_(stop) {
-        const Outcome outcome = Simulator(job.problem, job.simulation).run(placement);
-        before_s_ =
-            per_sample_s(job, outcome, assess(job, Placement(placement.begin(), placement.end()), outcome));
+        const Outcome outcome = Simulator(job.problem, job.simulation).run(before);
+        before_s_ = per_sample_s(job, outcome, assess(job, Placement(before.begin(), before.end()), outcome));
         const double work = static_cast<double>(job.problem->ops) *
                             (job.problem->devices + std::min(job.simulation.batches, 100U));
         most_ = std::clamp(static_cast<std::size_t>(kWork / work), std::size_t{1}, kMostTrials);
@@ -246,16 +246,15 @@ private:
     std::size_t most_ = 1, tried_ = 0, untried_ = 0;
 };
 
-}  // namespace
-
-Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
-                       const Path& network, const std::stop_token& stop) {
+/// `before`: the placement that times are relative to.
+Remedies remedies_of(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
+                     const Path& network, std::span<const DeviceId> before, const std::stop_token& stop) {
     std::vector<Change> changes = changes_of(job, options, !network.empty() && job.batch_is_open);
     if (!network.empty()) {
         add_context_change(changes, job, options, placement, network, stop);
         add_weight_changes(changes, job);
     }
-    Trials trials(job, options, placement, network, stop);
+    Trials trials(job, options, placement, network, before, stop);
     Remedies result;
     // The best of each kind of those that do not fit alone.
     constexpr std::size_t kKinds = static_cast<std::size_t>(Change::Kind::weights) + 1;
@@ -282,9 +281,9 @@ Remedies find_remedies(const Job& job, const JobOptions& options, std::span<cons
         // Smaller batches than the largest that fits are slower.
         if (change.kind == Change::Kind::batch && batch_fits) continue;
         const std::array<const Change*, 1> alone{&change};
-        const std::size_t before = result.fitting.size();
+        const std::size_t fitting = result.fitting.size();
         attempt(alone);
-        batch_fits = batch_fits || (change.kind == Change::Kind::batch && result.fitting.size() > before);
+        batch_fits = batch_fits || (change.kind == Change::Kind::batch && result.fitting.size() > fitting);
     }
     if (result.fitting.empty()) {
         for (std::size_t a = 0; a < changes.size(); ++a) {
@@ -311,8 +310,39 @@ Remedies find_remedies(const Job& job, const JobOptions& options, std::span<cons
     return result;
 }
 
+}  // namespace
+
+Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
+                       const Path& network, const std::stop_token& stop) {
+    return remedies_of(job, options, placement, network, placement, stop);
+}
+
+std::optional<Remedies> find_accelerator_remedies(const Job& job, const JobOptions& options,
+                                                  std::span<const DeviceId> placement, const Path& network,
+                                                  const std::stop_token& stop) {
+    const Problem& problem = *job.problem;
+    std::optional<Remedies::Whole> least;
+    Placement best;
+    Simulator simulator(job.problem, job.simulation);
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (problem.machine->device(device).kind == DeviceKind::cpu) continue;
+        Placement whole = single_device_placement(problem, device);
+        const Assessment assessment = assess(job, whole, simulator.run(whole));
+        if (!assessment.is_defined()) continue;
+        if (assessment.score.fits) return {};
+        const double lacking = assessment.device_bytes[device] - problem.memory_limit_bytes[device];
+        if (lacking <= 0 || (least && lacking >= least->lacking_bytes)) continue;
+        least = {device, lacking};
+        best = std::move(whole);
+    }
+    if (!least) return {};
+    Remedies remedies = remedies_of(job, options, best, network, placement, stop);
+    remedies.whole = least;
+    return remedies;
+}
+
 std::string duration_text(const Remedy& remedy) {
-    const std::string times = decimals("%.2f", remedy.times_as_long);
+    const std::string times = decimals(remedy.times_as_long < 0.1 ? "%.2g" : "%.2f", remedy.times_as_long);
     return times == "1.00" ? "as long as now" : times + " times as long";
 }
 

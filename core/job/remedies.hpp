@@ -20,8 +20,9 @@ struct Remedy {
     std::string arguments;  ///< "--recompute cheap --optimizer sgd"
     JobOptions options;     ///< the job's options with them
     bool fits = false;
-    double value_s = 0;        ///< objective's value
-    double times_as_long = 1;  ///< time a sample (of other objectives: value), relative to that before
+    double value_s = 0;  ///< objective's value
+    /// Time a sample (of other objectives: value), relative to that before.
+    double times_as_long = 1;
     /// The device that is closest to its limit, or furthest over it.
     DeviceId device = 0;
     double device_bytes = 0, limit_bytes = 0;
@@ -32,6 +33,12 @@ struct Remedies {
     std::vector<Remedy> fitting;         ///< the least slow first
     std::optional<Remedy> closest;       ///< if none fits: the one that lacks least
     std::size_t tried = 0, untried = 0;  ///< untried: since the network is too large for more
+    /// An accelerator that all of the network was tried on, in place of a placement.
+    struct Whole {
+        DeviceId device = 0;
+        double lacking_bytes = 0;  ///< without remedies
+    };
+    std::optional<Whole> whole{};
 
     /// Whether anything was there to try.
     bool any() const { return tried + untried > 0; }
@@ -46,7 +53,14 @@ struct Remedies {
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop = {});
 
-/// "1.31 times as long", "as long as now".
+/// The same for all of the network on an accelerator, for the user of a placement that fits, but only since
+/// CPUs work: that of these accelerators which lacks least. Times are relative to those of `placement`.
+/// Nothing if the network fits on an accelerator, or the machine has none.
+std::optional<Remedies> find_accelerator_remedies(const Job& job, const JobOptions& options,
+                                                  std::span<const DeviceId> placement, const Path& network,
+                                                  const std::stop_token& stop = {});
+
+/// "1.31 times as long", "0.042 times as long", "as long as now".
 std::string duration_text(const Remedy& remedy);
 /// "gpu:0 22.1 GB of 24.0 GB".
 std::string fullest_text(const Remedy& remedy, const Problem& problem);

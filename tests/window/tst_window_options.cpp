@@ -152,6 +152,46 @@ private Q_SLOTS:
                  qPrintable(statusLabel(shown, "Step time")->toolTip()));
     }
 
+    // Where a CPU works since no GPU holds the network, one click makes a GPU hold it.
+    void whatMakesItFitOnAGpuIsOffered() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        shown.document.moveOps({0, 1, 2}, 0);
+        QVERIFY(shown.waitUntilIdle());
+        const double peak_bytes = shown.document.timeline()->outcome.peak_bytes[0];
+        const Machine pair = test::uniform_machine(2);
+        std::vector<Device> devices(pair.devices().begin(), pair.devices().end());
+        devices[0].name = "cpu:0";
+        devices[0].kind = DeviceKind::cpu;
+        devices[0].peak_flops /= 10;
+        devices[1].memory_bytes = peak_bytes * 0.9;
+        shown.document.setMachine(m_place->write(
+            "slow.json", Machine("slow CPU", devices, {pair.channels().begin(), pair.channels().end()},
+                                 {pair.routes().begin(), pair.routes().end()})));
+        QVERIFY(shown.waitUntilIdle());
+        const auto* button = shown.window.findChild<QToolButton*>("remedies");
+        QVERIFY(shown.document.assessment()->score.fits);
+        QTRY_VERIFY(button->isVisible());
+        QCOMPARE(button->text(), QStringLiteral("Make it fit on gpu:1"));
+        QVERIFY(button->toolTip().contains(QStringLiteral("gpu:1 lacks ")));
+        const double before_s = shown.document.timeline()->outcome.step_time_s;
+        QAction* const sgd = button->menu()->actions().front();
+        const QString text = sgd->text();
+        QVERIFY2(text.startsWith(QStringLiteral("Plain SGD: a sample takes 0.")), qPrintable(text));
+        sgd->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(std::ranges::all_of(shown.document.placement(), [](DeviceId device) { return device == 1; }));
+        QVERIFY(shown.document.assessment()->score.fits);
+        QVERIFY(text.contains(
+            QString::number(shown.document.timeline()->outcome.step_time_s / before_s, 'f', 2)));
+        QVERIFY2(shown.message().contains(QStringLiteral("All ops were moved to one device")),
+                 qPrintable(shown.message()));
+        QVERIFY(!button->isVisible());
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY(button->isVisible());
+    }
+
     void aCpuThatTakesMostOfTheStepIsSaid() {
         const Machine pair = test::uniform_machine(2);
         std::vector<Device> devices(pair.devices().begin(), pair.devices().end());
