@@ -267,6 +267,12 @@ private Q_SLOTS:
         QVERIFY(!shown.window.pinned()->pair()->differences.same_network);
         QVERIFY(shown.window.pinned()->moved().empty());
         QVERIFY(window->timeline(0)->axis().end_s > 0);
+        // Nothing is subtracted from the step of another network without a word.
+        const QString name = QString::fromStdString(shown.window.pinned()->pair()->a.problem().graph->name());
+        const QString status = test::statusText(shown, "Difference from A");
+        QVERIFY2(status.endsWith(QStringLiteral(", ") + name), qPrintable(status));
+        QVERIFY(window->findChild<QLabel*>("summary")->text().startsWith(
+            QStringLiteral("A is of another network, ") + name));
     }
 
     void aRunIsComparedWithTheScreen() {

@@ -122,6 +122,7 @@ PairDifferences differencesOf(const PairSide& a, const PairSide& b) {
         result.moved += row.moved;
         result.ops.push_back(row);
     }
+    if (graph_a.name() != graph_b.name()) result.other_network = toQString(graph_a.name());
     result.same_network = result.ops.size() == ops_a.size() && ops_a.size() == ops_b.size();
     return result;
 }

@@ -59,6 +59,7 @@ PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* par
     resize(QSize(1400, 980).boundedTo(screen()->availableSize() - QSize(40, 60)));
     m_summary = new QLabel;
     m_summary->setObjectName(QStringLiteral("summary"));
+    m_summary->setTextFormat(Qt::PlainText);
     m_summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_showA = new QPushButton(tr("Put A on &screen"));
     m_showA->setObjectName(QStringLiteral("showA"));
@@ -267,9 +268,11 @@ void PairWindow::update() {
         step.differs() ? tr("B − A: %1 (%2)")
                              .arg(changeText(step.a, step.b, step.unit), changePercentText(step.a, step.b))
                        : tr("The step times are the same");
-    m_summary->setText(
-        tr("%1 · %2 of %3 on another device")
-            .arg(change, countText(static_cast<double>(differences.moved)), opsText(differences.ops.size())));
+    m_summary->setText(differences.other_network.isEmpty()
+                           ? tr("%1 · %2 of %3 on another device")
+                                 .arg(change, countText(static_cast<double>(differences.moved)),
+                                      opsText(differences.ops.size()))
+                           : tr("A is of another network, %1 · %2").arg(differences.other_network, change));
     for (int side = 0; side < 2; ++side)
         m_captions[static_cast<std::size_t>(side)]->setText(captionOf(side, *m_pair));
 
