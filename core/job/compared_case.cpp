@@ -59,6 +59,16 @@ const ComparedRun* best_run(const Standing& standing) {
 
 }  // namespace
 
+std::string curve_text(const std::vector<CurvePoint>& curve) {
+    std::string text;
+    for (const CurvePoint& point : curve) {
+        if (!text.empty()) text += ' ';
+        text += std::to_string(point.evaluations) + ':' + number(point.seconds) + ':' + number(point.best_s);
+        if (!point.fits) text += '!';
+    }
+    return text;
+}
+
 void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& problem,
                 const SimulationOptions& simulation) {
     compared.equal_to_fastest.assign(compared.contestants.size(), false);
@@ -174,9 +184,9 @@ std::string contestant_name(const std::vector<Contestant>& contestants, std::siz
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     const Objective& objective = cases.empty() ? objectives().front() : *cases.front().objective;
-    std::string text = csv_line(
-        label_names, {"algorithm", "seed", "score_s", value_name(objective), "fits", "evaluations",
-                      "simulations", "wall_s", "evaluations_to_near", "seconds_to_near", "lower_bound_s"});
+    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(objective), "fits",
+                                              "evaluations", "simulations", "wall_s", "evaluations_to_near",
+                                              "seconds_to_near", "lower_bound_s", "one_device_s", "curve"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             const SearchProgress& end = run.progress;
@@ -189,7 +199,8 @@ std::string runs_csv(const std::vector<std::string>& label_names, const std::vec
                  std::to_string(end.simulations), number(end.elapsed_s),
                  near ? std::to_string(near->evaluations) : "", near ? number(near->seconds) : "",
                  compared.bound && std::isfinite(compared.bound->value_s) ? number(compared.bound->value_s)
-                                                                          : ""});
+                                                                          : "",
+                 compared.one_device_s ? number(*compared.one_device_s) : "", curve_text(*end.curve)});
         }
     }
     return text;

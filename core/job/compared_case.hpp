@@ -58,8 +58,12 @@ std::string value_name(const Objective& objective);
 /// contestants of the same algorithm: "auto (policy=false)".
 std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index);
 
-/// Returns one line per run. `label_names`: headings of the labels. All cases have the same objective; fields
-/// are empty where it is not defined.
+/// A learning curve in a field of a table: "EVALUATIONS:SECONDS:BEST_S" for each point, with a "!" where the
+/// best does not fit, separated by spaces.
+std::string curve_text(const std::vector<CurvePoint>& curve);
+
+/// Returns one line per run, which read_search_table() reads. `label_names`: headings of the labels. All
+/// cases have the same objective; fields are empty where it is not defined.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// Returns one line per point of each learning curve, with the same empty fields.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

@@ -34,16 +34,6 @@ std::string line_of(const std::vector<std::string>& fields) {
     return line + '\n';
 }
 
-std::string curve_text(const std::vector<CurvePoint>& curve) {
-    std::string text;
-    for (const CurvePoint& point : curve) {
-        if (!text.empty()) text += ' ';
-        text += std::to_string(point.evaluations) + ':' + number(point.seconds) + ':' + number(point.best_s);
-        if (!point.fits) text += '!';
-    }
-    return text;
-}
-
 /// Nothing if the text is no curve.
 std::optional<std::vector<CurvePoint>> curve_from(const std::string& text) {
     std::vector<CurvePoint> curve;

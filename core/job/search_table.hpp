@@ -46,11 +46,11 @@ struct SearchTable {
 };
 
 /// Columns: network, machine, options, algorithm, seed, budget, score_s, step_time_s (or the name of the
-/// other objective), fits, evaluations, simulations, wall_s, one_device_s, lower_bound_s, problem, and curve,
-/// which has "EVALUATIONS:SECONDS:BEST_S" for each improvement, with a "!" where the best does not fit.
+/// other objective), fits, evaluations, simulations, wall_s, one_device_s, lower_bound_s, problem, and curve
+/// (curve_text).
 std::string search_csv(const SearchTable& table);
 
-/// Reads such a table, or the one of `compare --csv`, which lacks some of the columns. Throws InputError with
+/// Reads such a table, or that of runs_csv(), which lacks some of the columns. Throws InputError with
 /// the line and the column.
 SearchTable read_search_table(const Path& file);
 

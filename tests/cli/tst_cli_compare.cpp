@@ -193,7 +193,7 @@ void TestCliCompare::compareTables() {
     QCOMPARE(
         lines[0],
         QByteArray("network,machine,algorithm,seed,score_s,step_time_s,fits,evaluations,simulations,wall_s,"
-                   "evaluations_to_near,seconds_to_near,lower_bound_s"));
+                   "evaluations_to_near,seconds_to_near,lower_bound_s,one_device_s,curve"));
     QVERIFY2(result.out.contains(", bound 6.00 ms (windows)\n") && result.out.contains("above bound\n"),
              result.out);
     QVERIFY2(result.out.contains("  0 %\n"), result.out);  // 6 ms on one device

@@ -544,7 +544,13 @@ private Q_SLOTS:
         const CdfData cdf = compare->cdf();
         QCOMPARE(cdf.graphs.size(), std::size_t{5});
         QCOMPARE(cdf.schemes.size(), std::size_t{2});
-        // Nothing is lost by closing it; what is exported again can be opened again.
+        // Nothing is lost by closing it; what is exported again can be opened again and shows the same.
+        const auto textsOf = [](const QTreeWidgetItem* item) {
+            QStringList texts;
+            for (int column = 0; column < item->columnCount(); ++column) texts << item->text(column);
+            return texts;
+        };
+        const QStringList before = textsOf(genetic);
         QCOMPARE(compare->unsavedSearches(), std::size_t{0});
         const QString exported = m_place->file(QStringLiteral("exported.csv"));
         test::giveFile(exported);
@@ -557,6 +563,7 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitFor([&] { return compare->run()->file() == QLatin1String("exported.csv"); },
                                 kPatience_ms));
         QCOMPARE(standings->topLevelItem(1)->text(0), QString("two on pair, batch=64"));
+        QCOMPARE(textsOf(standings->topLevelItem(0)->child(1)), before);
 
         // A table that is none says where it is wrong; the last one stays.
         QString complaint;
