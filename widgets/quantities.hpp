@@ -7,6 +7,7 @@
 #include <QCoreApplication>
 #include <QString>
 
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace placewright {
@@ -21,6 +22,10 @@ inline QString bytesText(double bytes) {
 inline QString countText(double count) {
     return std::abs(count) < 1e4 ? QStringLiteral("%L1").arg(std::llround(count))
                                  : QString::fromStdString(format_count(count));
+}
+/// "0.662", "48.2", "1,203": something a second.
+inline QString rateText(double rate) {
+    return std::abs(rate) < 99.95 ? QString::fromStdString(decimals("%.3g", rate)) : countText(rate);
 }
 inline QString flopsText(double flops) {
     return QString::fromStdString(format_flops(flops));

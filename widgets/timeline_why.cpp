@@ -106,7 +106,7 @@ QString pathSummary(const TimelineWhy& why) {
     const double total_s = path.total_s();
     const auto share = [&](double seconds) { return percentText(total_s > 0 ? seconds / total_s : 0); };
     const QString text =
-        translated("%1: %2 computing, %3 transferring, %4 waiting")
+        translated("%1: %2 computing, %3 transferring, %4 waiting for a busy device or channel")
             .arg(secondsText(total_s), share(path.compute_s), share(path.transfer_s), share(path.queue_s));
     return path.host_s > 0 ? translated("%1, %2 waiting for the host").arg(text, share(path.host_s)) : text;
 }

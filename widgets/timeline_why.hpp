@@ -40,7 +40,8 @@ struct TimelineWhy {
 
 // The following return rich text with escaped names.
 
-/// The sum in one line: "41.2 ms: 71 % computing, 12 % transferring, 17 % waiting".
+/// The sum in one line: "41.2 ms: 71 % computing, 12 % transferring, 17 % waiting for a busy device or
+/// channel".
 QString pathSummary(const TimelineWhy& why);
 /// "conv1 on gpu:0", "conv1 over pcie0, gpu:0 → gpu:1", "conv1 waits for gpu:0 until conv2 is done".
 QString segmentText(const TimelineWhy& why, std::size_t segment);

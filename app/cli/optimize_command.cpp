@@ -231,8 +231,11 @@ void print_found(const Job& job, const Found& found) {
     const Score& best = progress.best;
     std::cout << found.algorithm.title << ", seed " << found.seed << ": " << progress.evaluations
               << (progress.evaluations == 1 ? " evaluation in " : " evaluations in ")
-              << format_seconds(progress.elapsed_s) << (found.cancelled() ? " (cancelled)" : "") << ", "
-              << format_count(found.simulations_per_s()) << " simulations/s\n"
+              << format_seconds(progress.elapsed_s)
+              << (found.cancelled()                          ? " (cancelled)"
+                  : found.result.end == SearchEnd::exhausted ? " (no more placements to try)"
+                                                             : "")
+              << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.objective->is_step_time() ? "" : std::string(job.objective->title) + ' ')
               << format_seconds(best.value_s);
     std::cout << bound_text(job, best, found.bound);
@@ -367,7 +370,7 @@ public:
         std::optional<WholeModules> whole = place_whole(result);
         std::optional<Headroom> headroom = gain_headroom(result);
         number_devices(result.progress);
-        prove(proof, result.progress);
+        prove(proof, result);
         HardwareRuns measured;
         if (scored != nullptr && result.end != SearchEnd::cancelled)
             measured = run_candidates(*optimizer, *scored, result.progress);
@@ -612,13 +615,16 @@ private:
     }
 
     /// Ends the proof and sets the bound to the best one.
-    void prove(Proof& proof, const SearchProgress& progress) {
-        // The proof gets a fraction of the search time, or what is left of the time limit.
-        constexpr double kForProof = 0.2;
-        const double elapsed_s = progress.elapsed_s;
+    void prove(Proof& proof, const SearchResult& result) {
+        // The proof gets a fraction of the search time, or what is left of the time limit. A search that soon
+        // has no more to try leaves most of its budget.
+        constexpr double kForProof = 0.2, kLeft_s = 0.5;
+        const SearchProgress& progress = result.progress;
+        const double elapsed_s = progress.elapsed_s,
+                     least_s = result.end == SearchEnd::exhausted ? kLeft_s : 0;
         Bound bound = proof.end(std::isfinite(search_.budget.seconds)
                                     ? std::max(0.0, search_.budget.seconds - elapsed_s)
-                                    : kForProof * elapsed_s,
+                                    : std::max(kForProof * elapsed_s, least_s),
                                 interrupt_.token());
         // A bound that the algorithm proved applies only to its groups.
         if (search_.refinement == 0 && progress.lower_bound_s > bound.value_s)

@@ -51,6 +51,10 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
                              (prefix.empty() ? "" : "algorithm.") + "option=value; " + algorithm.id +
                              " has " + option_names(algorithm));
         const std::string name = setting.substr(0, equals);
+        if (const std::string other = name.substr(0, name.find('.'));
+            prefix.empty() && other != name && find_algorithm(other) != nullptr)
+            throw UsageError("--set " + setting + ": the algorithm is " + algorithm.id + "; --algorithm " +
+                             other + " has options of " + other);
         try {
             if (name == "preset") {
                 for (const auto& [option, value] :

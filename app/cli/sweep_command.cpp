@@ -132,9 +132,9 @@ struct SweepJob {
 
     /// Throws UsageError.
     void parse(const SweepCase& one) {
-        CLI::App& command = *app.add_subcommand("simulate");
+        CLI::App& command = *app.add_subcommand("compare");
         arguments.add_to(command, objectives());
-        std::vector<std::string> texts{"simulate", one.network->file, "--machine", one.machine->file};
+        std::vector<std::string> texts{"compare", one.network->file, "--machine", one.machine->file};
         texts.insert(texts.end(), one.options->arguments.begin(), one.options->arguments.end());
         std::ranges::reverse(texts);
         try {

@@ -44,9 +44,7 @@ QString tokensText(std::int64_t tokens) {
 }
 
 QString tokenRateText(double tokens_per_s) {
-    constexpr double kWhole = 100;  // decimals say nothing from here on
-    return tokens_per_s < kWhole ? LanguageText::tr("%L1 tokens/s").arg(tokens_per_s, 0, 'f', 1)
-                                 : LanguageText::tr("%1 tokens/s").arg(countText(tokens_per_s));
+    return LanguageText::tr("%1 tokens/s").arg(rateText(tokens_per_s));
 }
 
 QString longestContextText(const LongestContext& longest, const Machine& machine) {

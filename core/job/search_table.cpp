@@ -131,7 +131,7 @@ bool is_search_table(const Path& file) {
     if (file.extension() != ".csv") return false;
     try {
         const CsvTable rows(file);
-        return rows.has("algorithm") && rows.has("seed") && rows.has("score_s");
+        return rows.has("algorithm") && (rows.has("seed") || rows.has("score_s"));
     } catch (const InputError&) {
         return false;
     }

@@ -54,7 +54,8 @@ std::string search_csv(const SearchTable& table);
 /// the line and the column.
 SearchTable read_search_table(const Path& file);
 
-/// Whether the file is such a table: a CSV file with the columns algorithm, seed and score_s.
+/// Whether the file is such a table: a CSV file with the columns algorithm and seed or score_s; others may be
+/// missing.
 bool is_search_table(const Path& file);
 
 /// The searches by network, machine and options, in the order in which these come first; all cases have all

@@ -46,8 +46,10 @@ std::optional<CpuLoad> dominating_cpu(const Problem& problem, std::span<const De
 
 std::string to_text(const CpuLoad& load, const Problem& problem) {
     const std::string& name = problem.machine->device(load.device).name;
+    const bool trains = problem.graph->size() > problem.forward->size();
     std::string text = name + " runs " + std::to_string(load.ops) + " of " + std::to_string(load.all_ops) +
-                       " ops and takes " + std::to_string(std::lround(load.share * 100)) + " % of the step: ";
+                       (trains ? " forward, backward and update ops" : " ops") + " and takes " +
+                       std::to_string(std::lround(load.share * 100)) + " % of the step: ";
     if (load.bound == 0) return text + "place them on accelerators, or make room for them there";
     text += load.bound == load.ops ? "they" : std::to_string(load.bound) + " of them";
     return text +

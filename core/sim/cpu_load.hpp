@@ -26,7 +26,7 @@ struct CpuLoad {
 std::optional<CpuLoad> dominating_cpu(const Problem& problem, std::span<const DeviceId> placement,
                                       const Outcome& outcome);
 
-/// "cpu:0 runs 3 of 412 ops and takes 81 % of the step: …", with what to do.
+/// "cpu:0 runs 3 of 412 forward, backward and update ops and takes 81 % of the step: …", with what to do.
 std::string to_text(const CpuLoad& load, const Problem& problem);
 
 }  // namespace placewright

@@ -212,7 +212,7 @@ void TestCliSweep::mistakesAreNamed_data() {
     QTest::addColumn<QByteArray>("to");
     QTest::addColumn<QByteArray>("complaint");
     QTest::newRow("option") << QByteArray(R"("batches": 4)") << QByteArray(R"("bacthes": 4)")
-                            << QByteArray("unknown option --bacthes");
+                            << QByteArray("compare: unknown option --bacthes (similar: --batches)");
     QTest::newRow("value") << QByteArray(R"("batches": 4)") << QByteArray(R"("batches": 0)")
                            << QByteArray("--batches");
     QTest::newRow("machine") << QByteArray(R"("batches": 4)") << QByteArray(R"("machine": "a")")

@@ -404,7 +404,7 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     if (!simulated) text += tr(", a simulated step of %1").arg(secondsText(outcome.step_time_s));
     if (outcome.steady_step_time_s)
         text += tr(", %1 per batch with a full pipeline").arg(secondsText(*outcome.steady_step_time_s));
-    if (preview.samples_per_s > 0) text += tr(", %1 samples/s").arg(countText(preview.samples_per_s));
+    if (preview.samples_per_s > 0) text += tr(", %1 samples/s").arg(rateText(preview.samples_per_s));
     if (assessment.is_defined())
         text += assessment.score.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
     text = tr("%1: %2 uses %3.")
