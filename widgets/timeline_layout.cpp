@@ -131,7 +131,7 @@ void TimelineView::listRows() {
     }
 }
 
-int TimelineView::headerWidth() const {
+int TimelineView::wantedHeaderWidth() const {
     if (!m_data) return 0;
     const QFontMetrics metrics(font());
     const Machine& machine = *m_data->problem->machine;
@@ -149,8 +149,14 @@ int TimelineView::headerWidth() const {
     }
     widest = std::max(widest, metrics.horizontalAdvance(idleText(machine.channels().size())) + 14);
     if (!measured().empty()) widest = std::max(widest, metrics.horizontalAdvance(tr("measured")) + 14);
+    return widest + 22;
+}
+
+int TimelineView::headerWidth() const {
+    if (!m_data) return 0;
     // Long names are elided to leave room for the chart.
-    return std::min({widest + 22, std::max(width() * 2 / 5, 60), metrics.averageCharWidth() * 32});
+    return std::min({std::max(wantedHeaderWidth(), m_sharedHeaderWidth), std::max(width() * 2 / 5, 60),
+                     QFontMetrics(font()).averageCharWidth() * 32});
 }
 
 /// Lowers the rows of devices where they would not all fit: first those without spans, then the memory of
@@ -250,7 +256,9 @@ void TimelineView::layOut() {
     m_scroll->setRange(0, std::max(0, m_contentHeight - page));
 
     m_axis.left = m_headerWidth;
-    m_axis.width = std::max(1, width() - m_headerWidth - (m_contentHeight > page ? scrollWidth : 0));
+    // Beside another timeline the axis is as long with a scroll bar as without.
+    const bool leavesRoom = m_contentHeight > page || m_sharedTotal_s > 0;
+    m_axis.width = std::max(1, width() - m_headerWidth - (leavesRoom ? scrollWidth : 0));
     repaintAll();
 }
 

@@ -220,9 +220,11 @@ void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
         Q_EMIT zoomChanged();
 }
 
-void TimelineView::setSharedTotal(double total_s) {
-    if (total_s == m_sharedTotal_s) return;
+void TimelineView::setShared(double total_s, int headerWidth) {
+    if (total_s == m_sharedTotal_s && headerWidth == m_sharedHeaderWidth) return;
     m_sharedTotal_s = total_s;
+    m_sharedHeaderWidth = headerWidth;
+    layOut();
     if (m_fitted) {
         fit();
     } else {

@@ -78,8 +78,11 @@ public:
     void scrollAtEdge(QPoint global) override;
 
     void fit();
-    /// Lets the axis reach to this time at least, as that of another timeline does; 0: only to its own end.
-    void setSharedTotal(double total_s);
+    /// Puts the axis below that of another timeline: it reaches to this time at least and begins behind a
+    /// header that is at least so wide. 0: the timeline is alone.
+    void setShared(double total_s, int headerWidth);
+    /// Width that the texts of the header need, in pixels.
+    int wantedHeaderWidth() const;
     TimelineZoom zoom() const;
     void setZoom(const TimelineZoom& zoom);
     const TimeAxis& axis() const { return m_axis; }
@@ -345,7 +348,8 @@ private:
     MeasuredLayout m_measuredLayout = MeasuredLayout::below;
     bool m_pathShown = false;
     TimeAxis m_axis;
-    double m_sharedTotal_s = 0;  ///< see setSharedTotal()
+    double m_sharedTotal_s = 0;   ///< see setShared()
+    int m_sharedHeaderWidth = 0;  ///< see setShared()
     bool m_fitted = true;
     bool m_idleShown = false;  ///< idle channels have rows
 

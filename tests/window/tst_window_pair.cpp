@@ -257,6 +257,26 @@ private Q_SLOTS:
         QCOMPARE(shown.window.pinned()->pair()->differences.moved, std::size_t{0});
     }
 
+    // A longer name of a device does not shift a timeline against the other.
+    void bothTimelinesHaveTheSameAxis() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_three));
+        QTest::keyClick(&shown.window, Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
+        const Machine three = test::uniform_machine(3);
+        std::vector<Device> devices(three.devices().begin(), three.devices().end());
+        devices[2].name = "accelerator of another kind";
+        shown.document.setMachine(m_place->write(
+            "named.json", Machine("named", devices, {three.channels().begin(), three.channels().end()},
+                                  {three.routes().begin(), three.routes().end()})));
+        QVERIFY(shown.waitUntilIdle());
+        const PairWindow* window = openPair(shown);
+        const TimeAxis &a = window->timeline(0)->axis(), &b = window->timeline(1)->axis();
+        QVERIFY(window->timeline(0)->wantedHeaderWidth() < window->timeline(1)->wantedHeaderWidth());
+        QCOMPARE(a.left, b.left);
+        QCOMPARE(a.width, b.width);
+        QCOMPARE(a.end_s, b.end_s);
+    }
+
     void anotherNetworkIsComparedByItsNumbers() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_three));

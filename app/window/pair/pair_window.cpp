@@ -146,6 +146,9 @@ QWidget* PairWindow::makeTimelines() {
         QFont bold = letter->font();
         bold.setBold(true);
         letter->setFont(bold);
+        const QFontMetrics metrics(bold);
+        letter->setFixedWidth(
+            std::max(metrics.horizontalAdvance(tr("A")), metrics.horizontalAdvance(tr("B"))) + 1);
         auto* part = new QWidget;
         auto* layout = new QHBoxLayout(part);
         layout->setContentsMargins(0, 0, 0, 0);
@@ -281,7 +284,8 @@ void PairWindow::update() {
     m_linking = true;
     timeline(0)->setData(timelineA);
     timeline(1)->setData(timelineB);
-    for (int side = 0; side < 2; ++side) timeline(side)->setSharedTotal(longest_s);
+    const int header = std::max(timeline(0)->wantedHeaderWidth(), timeline(1)->wantedHeaderWidth());
+    for (int side = 0; side < 2; ++side) timeline(side)->setShared(longest_s, header);
     m_linking = false;
     showGraphs(*m_pair);
     showSelection();
