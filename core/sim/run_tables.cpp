@@ -372,7 +372,8 @@ RunState::RunState(const Tables& tables, std::size_t most_transfers) {
     const std::size_t items = (std::size_t{tables.slots - 1} << tables.op_bits) + problem.ops;
     waiting.resize(items);
     next_op.resize(items);
-    references.assign(tables.tensor_count() * problem.devices * tables.slots, 0);
+    // Without tensors, pointers to the counts of a device stay within the table, too.
+    references.assign(std::max<std::size_t>(tables.tensor_count() * tables.slots, 1) * problem.devices, 0);
     make_room(tables, most_transfers);
     devices.resize(problem.devices);
     links.resize(tables.link_room.size());

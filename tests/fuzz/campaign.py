@@ -29,13 +29,19 @@ BUILD = ROOT / "build/fuzz"
 LARGEST = 16_384  # bytes of an input that goes into the tree
 
 
+# Undefined behaviour is a finding, too.
+ENVIRONMENT = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1"}
+
+
 def run(*command, log=None):
-    return subprocess.run([str(part) for part in command], cwd=ROOT, stdout=log, stderr=log and subprocess.STDOUT)
+    return subprocess.run([str(part) for part in command], cwd=ROOT, env=ENVIRONMENT, stdout=log,
+                          stderr=log and subprocess.STDOUT)
 
 
 def cpu_seconds(*command, log):
     """Runs a command; returns the CPU time that it took, in seconds."""
-    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, env=ENVIRONMENT, stdout=log,
+                               stderr=subprocess.STDOUT)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime
@@ -76,7 +82,7 @@ def fuzz(reader, seconds):
     if in_tree.exists():
         zipfile.ZipFile(in_tree).extractall(corpus)
     run(BUILD / "bin" / f"mutate_{reader}", "--seeds", corpus)
-    program, limits = BUILD / "bin" / f"fuzz_{reader}", ("-rss_limit_mb=2048", "-timeout=25")
+    program, limits = BUILD / "bin" / f"fuzz_{reader}", ("-rss_limit_mb=2048", "-timeout=25", "-report_slow_units=25")
     cpu_s, before = 0, findings(reader)
     with open(BUILD / f"{reader}.log", "wb") as log:
         if seconds > 0:

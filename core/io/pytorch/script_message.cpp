@@ -19,8 +19,20 @@ Json described(const std::string& name, const Tensor& tensor) {
     return {{"name", name}, {"shape", tensor.shape.value()}, {"dtype", to_string(tensor.dtype)}};
 }
 
+/// The library would cast other numbers.
+std::int64_t integer_in(const Json& json) {
+    if (!json.is_number_integer()) throw std::invalid_argument("a number that is not whole");
+    return json.get<std::int64_t>();
+}
+
+std::vector<std::int64_t> integers_in(const Json& json) {
+    std::vector<std::int64_t> integers;
+    for (const Json& integer : json) integers.push_back(integer_in(integer));
+    return integers;
+}
+
 Tensor tensor_in(const Json& json) {
-    return make_tensor(json.at("shape").get<std::vector<std::int64_t>>(), dtype_in(json));
+    return make_tensor(integers_in(json.at("shape")), dtype_in(json));
 }
 
 }  // namespace
@@ -34,8 +46,7 @@ Json of(const std::vector<ExampleInput>& inputs) {
 
 std::vector<ExampleInput> inputs_in(const Json& json) {
     std::vector<ExampleInput> inputs;
-    for (const Json& input : json)
-        inputs.push_back({input.at("shape").get<std::vector<std::int64_t>>(), dtype_in(input)});
+    for (const Json& input : json) inputs.push_back({integers_in(input.at("shape")), dtype_in(input)});
     return inputs;
 }
 
@@ -79,8 +90,8 @@ ScriptedProgram program_in(const Json& json) {
     for (const Json& one : json.at("calls")) {
         AtenCall call{one.at("op"), one.at("scope"), {}, {}};
         for (const Json& argument : one.at("arguments"))
-            call.arguments.push_back(
-                {argument.at("name"), argument.at("values"), argument.at("integers"), argument.at("text")});
+            call.arguments.push_back({argument.at("name"), argument.at("values"),
+                                      integers_in(argument.at("integers")), argument.at("text")});
         for (const Json& output : one.at("outputs"))
             call.outputs.push_back({output.at("name"), tensor_in(output)});
         program.calls.push_back(std::move(call));
@@ -97,7 +108,7 @@ Json of(const ScriptError& error) {
 }
 
 ScriptError error_in(const Json& json) {
-    const int remedy = json.at("remedy");
+    const std::int64_t remedy = integer_in(json.at("remedy"));
     if (remedy < 0 || remedy > static_cast<int>(ScriptError::Remedy::run))
         throw std::invalid_argument("an unknown remedy");
     return {static_cast<ScriptError::Remedy>(remedy), json.at("place"), json.at("problem").get<std::string>(),

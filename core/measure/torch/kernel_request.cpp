@@ -109,8 +109,14 @@ void KernelRequest::read_held() {
         held_shapes_.push_back(std::move(shape));
         held_trained_.push_back(trained);
     }
-    if (std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0}) != parameter_count())
-        counts_.clear();
+    // Subtracted one by one, since the sum of what a file says may not fit a number.
+    std::int64_t left = parameter_count();
+    const bool exceeds = std::ranges::any_of(counts_, [&](std::int64_t count) {
+        if (count > left) return true;
+        left -= count;
+        return false;
+    });
+    if (exceeds || left != 0) counts_.clear();
 }
 
 void KernelRequest::expect_inputs(std::size_t least) const {
