@@ -22,9 +22,8 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job);
 /// Prints the same on standard output, after an empty line. `what`: "This placement".
 void print_remedies(const Remedies& remedies, const Job& job, const std::string& what = "This placement");
 
-/// What would make all of the network fit on an accelerator, if CPUs take most of the step since none holds
-/// it
-/// (`placement` fits); nothing otherwise.
+/// What would make all of the network fit on an accelerator, if `placement` fits, but CPUs take most of the
+/// step since no accelerator holds the network; nothing otherwise.
 std::optional<Remedies> accelerator_remedies_for(const JobArguments& arguments, const Job& job,
                                                  const Placement& placement, const Outcome& outcome);
 /// "accelerator": the device that lacks least, what it lacks, and the same as add_remedies().

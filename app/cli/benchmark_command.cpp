@@ -56,14 +56,26 @@ Json benchmark_json(const Job& job, std::span<const PhysicalDevice> devices, con
             {"devices", std::move(rows)}};
 }
 
-void print_benchmark(const Job& job, const Measurement& measured, const Outcome& simulated) {
+/// Whether a core of this computer ran ops that the simulation runs on an accelerator.
+bool core_played_accelerator(const Machine& machine, std::span<const PhysicalDevice> devices,
+                             std::span<const double> busy) {
+    for (DeviceId device = 0; device < devices.size(); ++device) {
+        if (busy[device] > 0 && machine.device(device).kind != DeviceKind::cpu &&
+            devices[device].kind == PhysicalDevice::Kind::logical_cpu)
+            return true;
+    }
+    return false;
+}
+
+void print_benchmark(const Job& job, std::span<const PhysicalDevice> devices, const Measurement& measured,
+                     const Outcome& simulated) {
     std::cout << printable(job.problem->graph->name()) << " on " << printable(job.machine->name())
               << ", run with " << measure_module().version() << '\n'
               << "step time " << format_seconds(measured.step.median_s) << " measured (the middle half of "
               << measured.run.step_times_s.size() << " steps: " << format_seconds(measured.step.low_s)
               << " to " << format_seconds(measured.step.high_s) << "), "
               << format_seconds(simulated.step_time_s) << " simulated ("
-              << decimals("%.2f", simulated.step_time_s / measured.step.median_s) << " of measured)"
+              << ratio_text(simulated.step_time_s / measured.step.median_s) << " of measured)"
               << (measured.fits ? "" : ", does not fit the memory") << "\n\n";
     const std::vector<double> busy = busy_s(*job.problem, measured.run.trace);
     std::vector<Row> rows{{"device", "busy", "simulated", "peak", "simulated"}};
@@ -73,6 +85,14 @@ void print_benchmark(const Job& job, const Measurement& measured, const Outcome&
                         format_bytes(measured.run.peak_bytes[device]),
                         format_bytes(simulated.peak_bytes[device])});
     std::cout << table("lrrrr", rows);
+    if (core_played_accelerator(*job.machine, devices, busy))
+        std::cout
+            << '\n'
+            << wrapped(
+                   "Cores of this computer ran ops that are simulated on accelerators, so that the measured "
+                   "and the simulated times cannot be compared. placewright-cli machines --detect describes "
+                   "this computer as a machine.",
+                   0);
 }
 
 /// A line for each op: where it ran, and how long it took and was expected to take.
@@ -156,7 +176,7 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
     if (arguments.job.json) {
         print(benchmark_json(job, devices, *measured, simulated));
     } else {
-        print_benchmark(job, *measured, simulated);
+        print_benchmark(job, devices, *measured, simulated);
     }
     if (const std::string warning = measured->noise_warning(); !warning.empty())
         std::cerr << "placewright-cli: warning: " << warning << '\n';

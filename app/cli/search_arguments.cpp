@@ -53,8 +53,8 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
         const std::string name = setting.substr(0, equals);
         if (const std::string other = name.substr(0, name.find('.'));
             prefix.empty() && other != name && find_algorithm(other) != nullptr)
-            throw UsageError("--set " + setting + ": the algorithm is " + algorithm.id + "; --algorithm " +
-                             other + " has options of " + other);
+            throw UsageError("--set " + setting + ": that is an option of " + other +
+                             ", but the algorithm is " + algorithm.id);
         try {
             if (name == "preset") {
                 for (const auto& [option, value] :

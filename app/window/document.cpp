@@ -53,10 +53,17 @@ public:
     const std::shared_ptr<const Simulated>& simulatedBefore() const { return m_before.simulated; }
     /// Id of the run whose placement it shows; 0 for none.
     int run() const { return m_after.run; }
-    /// Whether machine or objective change, so that values before and after cannot be compared.
+    /// Whether the machine, the objective or the work of a step change, so that values before and after
+    /// cannot be compared.
     bool changesMeasure() const {
         const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
-        return before.machine != after.machine || before.objective != after.objective;
+        const auto work = [](const Job& job) {
+            const auto& language = job.language;
+            return std::tuple(job.problem->network->batch(), language ? language->sequence : std::nullopt,
+                              language ? language->phase : LanguagePhase());
+        };
+        return before.machine != after.machine || before.objective != after.objective ||
+               work(before) != work(after);
     }
 
     void setTitle(const QString& title) {
@@ -249,11 +256,11 @@ void Document::setMachine(const QString& machine) {
     load(std::move(request));
 }
 
-void Document::setOptions(const JobOptions& options, bool onOneDevice) {
+void Document::setOptions(const JobOptions& options, std::optional<DeviceId> whole) {
     if (!m_openLane.busy() && options == this->options()) return;
     LoadRequest request = unfinished();
     request.options = options;
-    request.onOneDevice = onOneDevice;
+    request.whole = whole;
     load(std::move(request));
 }
 
@@ -302,7 +309,7 @@ void Document::receive(const LoadRequest& request, Reading reading) {
         Q_EMIT rulesBroken(reading.brokenRules->reason, reading.brokenRules->count);
         return;
     }
-    if (!reading.placement) return adopt(std::move(reading), request.onOneDevice);
+    if (!reading.placement) return adopt(std::move(reading), request.whole);
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
     const auto scenario = reading.scenario ? reading.scenario : m_scenario;
@@ -383,7 +390,7 @@ double Document::screenScore_s() const {
                                                          : scoreOf(job(), m_placement);
 }
 
-void Document::adopt(Reading reading, bool onOneDevice) {
+void Document::adopt(Reading reading, std::optional<DeviceId> whole) {
     if (!reading.scenario->job.problem) {
         m_scenario = std::move(reading.scenario);
         Q_EMIT loadingChanged();
@@ -391,7 +398,7 @@ void Document::adopt(Reading reading, bool onOneDevice) {
         return;
     }
     if (reading.sameNetwork) {
-        adoptChange(reading, onOneDevice);
+        adoptChange(reading, whole);
     } else {
         adoptNetwork(reading);
     }
@@ -444,7 +451,7 @@ QString Document::forget() {
     return stopped;
 }
 
-void Document::adoptChange(const Reading& reading, bool onOneDevice) {
+void Document::adoptChange(const Reading& reading, std::optional<DeviceId> whole) {
     const Job& next = reading.scenario->job;
     QStringList notes;
     const QString machineFile = this->machineFile();
@@ -463,8 +470,8 @@ void Document::adoptChange(const Reading& reading, bool onOneDevice) {
     if (reading.scenario->options.supplements != options().supplements) {
         for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
     }
-    const auto found = onOneDevice ? Carried{next.single_device, 0}
-                                   : carried(m_placement, *problem(), *next.problem, next.single_device);
+    const auto found = whole ? Carried{single_device_placement(*next.problem, *whole), 0}
+                             : carried(m_placement, *problem(), *next.problem, next.single_device);
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     const bool readAnew = reloaded || reading.scenario->options.reading != options().reading;
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
@@ -478,8 +485,11 @@ void Document::adoptChange(const Reading& reading, bool onOneDevice) {
     if (earlier > 0)
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
                      .arg(earlier == 1 ? tr("1 run") : tr("%L1 runs").arg(earlier));
-    if (onOneDevice) {
-        notes << tr("All ops were moved to one device; Ctrl+Z undoes this, F5 looks for a better placement.");
+    if (whole) {
+        notes << tr("All ops were moved to %1, as far as it runs them; Ctrl+Z undoes this, F5 looks for a "
+                    "better "
+                    "placement.")
+                     .arg(QString::fromStdString(next.machine->device(*whole).name));
     } else if (found && found->moved > 0) {
         const QString moved = constrains
                                   ? tr("%1 moved, as the constraints say; Ctrl+Z undoes this.")

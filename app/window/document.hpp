@@ -138,9 +138,9 @@ public:
     bool isMachineEdited() const { return !m_scenario->editedFrom.isEmpty(); }
     /// Changes the simulation options of the same network. The placement is kept as far as its ops and
     /// devices still exist. Fields that the supplements leave open are filled in; supplements belong to this
-    /// network alone, the next network has none. `onOneDevice`: all ops go to the device that is best for
-    /// that.
-    void setOptions(const JobOptions& options, bool onOneDevice = false);
+    /// network alone, the next network has none. `whole`: all ops go to this device, except those that it
+    /// may not run.
+    void setOptions(const JobOptions& options, std::optional<DeviceId> whole = {});
     /// Changes the rules that every placement obeys, as setOptions().
     void setConstraints(const Constraints& constraints);
     /// Changes how the open network file is read: the batch size, and of a language model phase, context and
@@ -379,14 +379,14 @@ private:
     void ask(LoadRequest request, const OpenQuestion& question);
     /// Makes a read scenario the open one: the machine without a network, another network, or the same one
     /// changed.
-    void adopt(Reading reading, bool onOneDevice);
+    void adopt(Reading reading, std::optional<DeviceId> whole);
     void adoptNetwork(const Reading& reading);
     void adoptWorkspace(const QString& file, RestoredWorkspace restored);
     /// Forgets all that belongs to the open network. Returns what to say of it.
     QString forget();
     /// Builds what the workspace describes; asks first for a network that is missing.
     void restore(const QString& file, Workspace workspace);
-    void adoptChange(const Reading& reading, bool onOneDevice);
+    void adoptChange(const Reading& reading, std::optional<DeviceId> whole);
     /// Emits the non-empty notes as one message.
     void report(QStringList notes);
     /// Emits the note once what happens now is over, unless another report came: an undone step hides the

@@ -26,7 +26,7 @@ struct LoadRequest {
     bool isNetwork = false;             ///< read `file` as a network, whatever its content looks like
     ReadOptions reading{};              ///< options for reading `file`
     bool reload = false;                ///< read the files of the open network and machine anew
-    bool onOneDevice = false;           ///< of the open network: then put all ops on the best device for that
+    std::optional<DeviceId> whole{};    ///< of the open network: device to put all ops on then
 };
 
 /// A question that must be answered before a model can be opened.

@@ -323,13 +323,15 @@ void StatusLine::showRemedies() {
     const auto& whole = remedies->whole;
     const QString device =
         whole ? QString::fromStdString(problem.machine->device(whole->device).name) : QString();
-    m_remedies->setText(whole ? tr("Make it fit on %1").arg(device) : tr("Make it fit"));
-    m_remedies->setToolTip(
-        whole ? tr("%1 lacks %2 to hold all of the network, so that a CPU works. Options with which it can, "
-                   "the least "
-                   "slow first; all ops are moved there")
-                    .arg(device, bytesText(whole->lacking_bytes))
-              : tr("Options with which this placement fits the memory, the least slow first"));
+    const QString label = whole ? tr("Make it fit on %1").arg(device) : tr("Make it fit");
+    m_remedies->setText(QString(label).replace(QLatin1Char('&'), QStringLiteral("&&")));
+    const QString help = whole
+                             ? tr("%1 lacks %2 for the whole network, so that a CPU runs part of it. Options "
+                                  "with which %1 holds it, "
+                                  "the least slow first; a click moves all ops there.")
+                                   .arg(device, bytesText(whole->lacking_bytes))
+                             : tr("Options with which this placement fits the memory, the least slow first");
+    m_remedies->setToolTip(QStringLiteral("<qt>%1</qt>").arg(help.toHtmlEscaped()));
     if (remedies->fitting.empty()) {
         if (m_document->assessment()->score.fits) return;
         const QString closest =
@@ -346,9 +348,10 @@ void StatusLine::showRemedies() {
                                 toQString(fullest_text(remedy, problem)));
         const QAction* action =
             m_remedies->menu()->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
-        connect(action, &QAction::triggered, this, [this, options = remedy.options, whole] {
-            Q_EMIT optionsChosen(options, whole.has_value());
-        });
+        connect(action, &QAction::triggered, this,
+                [this, options = remedy.options, to = whole ? std::optional(whole->device) : std::nullopt] {
+                    Q_EMIT optionsChosen(options, to);
+                });
     }
 }
 

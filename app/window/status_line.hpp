@@ -37,8 +37,8 @@ public:
 Q_SIGNALS:
     void cancelRequested();
     void stopMeasuringRequested();
-    /// Options that make the placement fit or, with `onOneDevice`, all of the network on one device.
-    void optionsChosen(const placewright::JobOptions& options, bool onOneDevice);
+    /// Options that make the placement fit or, with `whole`, all of the network on that device.
+    void optionsChosen(const placewright::JobOptions& options, std::optional<placewright::DeviceId> whole);
 
 private:
     /// Shows the objective value of the current placement.

@@ -22,6 +22,10 @@ inline std::string decimals(const char* format, double value) {
     std::snprintf(text.data(), text.size(), format, value);
     return text.data();
 }
+/// A ratio with two decimals, or two digits if it is small: "1.31", "0.042".
+inline std::string ratio_text(double ratio) {
+    return decimals(ratio < 0.1 ? "%.2g" : "%.2f", ratio);
+}
 
 /// A field of a CSV table, quoted as in RFC 4180. A text that spreadsheets would take for a formula has an
 /// apostrophe before it, as spreadsheets write texts (OWASP, "CSV Injection").

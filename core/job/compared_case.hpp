@@ -62,8 +62,9 @@ std::string contestant_name(const std::vector<Contestant>& contestants, std::siz
 /// best does not fit, separated by spaces.
 std::string curve_text(const std::vector<CurvePoint>& curve);
 
-/// Returns one line per run, which read_search_table() reads. `label_names`: headings of the labels. All
-/// cases have the same objective; fields are empty where it is not defined.
+/// Returns one line per run; fields are empty where the objective is not defined. `label_names`: headings of
+/// the labels. All cases have the same objective. read_search_table() reads it if the labels are those of a
+/// sweep and each algorithm is there once, so that its name is its id.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// Returns one line per point of each learning curve, with the same empty fields.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

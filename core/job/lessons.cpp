@@ -9,6 +9,7 @@
 #include "core/cost/problem_fingerprint.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
 #include "core/learn/training_run.hpp"
 
 namespace placewright {
@@ -40,17 +41,12 @@ std::vector<TrainingGraph> Curriculum::graphs() const {
 }
 
 std::vector<Path> network_files(const Path& folder) {
-    std::vector<Path> files;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (!entry.is_regular_file() || entry.path().extension() != ".json") continue;
-        const FileContent content = file_content(entry.path());
-        if (content == FileContent::network || content == FileContent::workload)
-            files.push_back(entry.path());
-    }
-    if (error) throw InputError(folder.string(), "", "cannot be read: " + error.message());
+    std::vector<Path> files = files_in(folder, ".json");
+    std::erase_if(files, [](const Path& file) {
+        const FileContent content = file_content(file);
+        return content != FileContent::network && content != FileContent::workload;
+    });
     if (files.empty()) throw InputError(folder.string(), "", "holds no networks (files .json)");
-    std::ranges::sort(files);
     return files;
 }
 

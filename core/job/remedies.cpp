@@ -342,7 +342,7 @@ std::optional<Remedies> find_accelerator_remedies(const Job& job, const JobOptio
 }
 
 std::string duration_text(const Remedy& remedy) {
-    const std::string times = decimals(remedy.times_as_long < 0.1 ? "%.2g" : "%.2f", remedy.times_as_long);
+    const std::string times = ratio_text(remedy.times_as_long);
     return times == "1.00" ? "as long as now" : times + " times as long";
 }
 

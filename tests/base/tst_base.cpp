@@ -168,6 +168,9 @@ void TestBase::textOfMessages() {
     QCOMPARE(short_number(1e12), std::string("1e+12"));
     QCOMPARE(short_number(0.25), std::string("0.25"));
     QCOMPARE(short_number(kInfinity), std::string("inf"));
+    QCOMPARE(ratio_text(1.306), std::string("1.31"));
+    QCOMPARE(ratio_text(0.0417), std::string("0.042"));
+    QCOMPARE(ratio_text(84.1), std::string("84.10"));
 }
 
 void TestBase::fieldsOfTables() {

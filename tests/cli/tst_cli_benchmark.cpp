@@ -65,6 +65,8 @@ void TestCliBenchmark::theTable() {
     QVERIFY2(found.err.contains("gpu:1 is core "), found.err);
     QVERIFY2(found.out.startsWith("small on pair, run with LibTorch "), found.out);
     QVERIFY2(found.out.contains("\ngpu:0  "), found.out);
+    QVERIFY2(found.out.contains("\nCores of this computer ran ops that are simulated on accelerators"),
+             found.out);
     QVERIFY2(widest_line(found.out) <= 120, found.out);
     const QJsonObject json =
         run(of("benchmark", "small.json",

@@ -266,6 +266,15 @@ void TestCliSimulate::tooLargeForAccelerators() {
                               tried["step_time_s"].toDouble() * steps / before_s));
     }
     QVERIFY(!object_of({"simulate", "alexnet", "--machine", "1x RTX 3060"}).contains("accelerator"));
+    // So do searches where the CPU still takes most of the step.
+    const QStringList optimize{"optimize", "gpt2", "--machine", "laptop-rtx-4060", "--evaluations", "20"};
+    const QByteArray searched = run(optimize).out;
+    QVERIFY2(searched.contains("\nThe network on gpu:0 fits with any of these:\n"), searched);
+    QVERIFY(object_of(optimize)["accelerator"]["remedies"][0]["times_as_long"].toDouble() < 0.1);
+    const QByteArray soon =
+        run({"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "single-device"}).out;
+    QVERIFY2(soon.contains(" (no more placements to try), "), soon);
+    QVERIFY(object_of(QStringList{"predict"} + simulate.mid(1))["accelerator"].isObject());
 }
 
 // Samples go through in parts, which the file allows, and the step stays the same.

@@ -198,7 +198,7 @@ void TestCliUsage::wrongUsage_data() {
     row("unknown setting", optimize({"--set", "nope=1"}),
         "unknown option \"nope\", known are population_size, ");
     row("setting of another algorithm", optimize({"--set", "tabu.nope=1"}),
-        "--set tabu.nope=1: the algorithm is genetic; --algorithm tabu has options of tabu");
+        "--set tabu.nope=1: that is an option of tabu, but the algorithm is genetic");
     row("setting out of range", optimize({"--set", "mutation_rate=7"}),
         "mutation_rate = 7 is out of range, expected 0 to 1");
     row("setting of a wrong type", optimize({"--set", "population_size=big"}), "population_size = big");

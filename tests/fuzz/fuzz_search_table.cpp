@@ -25,9 +25,8 @@ int fuzz(const std::uint8_t* bytes, std::size_t size) {
 
 std::vector<std::string> seeds() {
     const std::string header =
-        "network,machine,options,algorithm,seed,budget,score_s,step_time_s,fits,evaluations,simulations,wall_"
-        "s,"
-        "one_device_s,lower_bound_s,problem,curve\n";
+        "network,machine,options,algorithm,seed,budget,score_s,step_time_s,fits,evaluations,"
+        "simulations,wall_s,one_device_s,lower_bound_s,problem,curve\n";
     return {
         header +
             "alexnet,2x,batch=64,genetic,1,100,0.5,0.5,true,100,90,1.5,0.75,0.25,f,1:0.1:0.75! 50:0.5:0.5\n"

@@ -48,9 +48,15 @@ void TestScriptMessage::numbersMustBeWhole_data() {
 
 void TestScriptMessage::numbersMustBeWhole() {
     QFETCH(QString, place);
-    for (const double number : {0.5, 1e300}) {
+    const script_message::Json wrong[] = {0.5, 1e300, std::uint64_t{1} << 63, nullptr, "1"};
+    for (const auto& value : wrong) {
         auto json = script_message::of(product());
-        json.at(script_message::Json::json_pointer(place.toStdString())) = number;
+        const script_message::Json::json_pointer at(place.toStdString());
+        json.at(at) = value;
+        QVERIFY_THROWS_EXCEPTION(std::invalid_argument, script_message::program_in(json));
+        // A list is needed, too.
+        json = script_message::of(product());
+        json.at(at.parent_pointer()) = value;
         QVERIFY_THROWS_EXCEPTION(std::invalid_argument, script_message::program_in(json));
     }
 }

@@ -143,17 +143,11 @@ ExperimentResults read_experiment(const Path& folder) {
     ExperimentResults results;
     if (std::error_code error; !std::filesystem::is_directory(folder, error))
         throw InputError(folder.string(), "", "is not a folder");
-    std::vector<Path> reports;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (entry.is_regular_file() && entry.path().extension() == ".md") reports.push_back(entry.path());
-    }
-    if (error) throw InputError(folder.string(), "", "cannot be read: " + error.message());
+    const std::vector<Path> reports = files_in(folder, ".md");
     if (reports.empty())
         throw InputError(
             folder.string(), "",
             "contains no results; placewright-cli experiment NAME --out FOLDER writes NAME.md and tables");
-    std::ranges::sort(reports);
     std::ifstream report = open_regular_file(reports.front());
     std::ostringstream content;
     content << report.rdbuf();

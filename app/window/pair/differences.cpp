@@ -122,8 +122,9 @@ PairDifferences differencesOf(const PairSide& a, const PairSide& b) {
         result.moved += row.moved;
         result.ops.push_back(row);
     }
-    if (graph_a.name() != graph_b.name()) result.other_network = toQString(graph_a.name());
     result.same_network = result.ops.size() == ops_a.size() && ops_a.size() == ops_b.size();
+    if (!result.same_network && graph_a.name() != graph_b.name())
+        result.other_network = toQString(graph_a.name());
     return result;
 }
 

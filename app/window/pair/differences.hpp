@@ -48,7 +48,7 @@ struct PairDifferences {
     std::size_t moved = 0;            ///< ops that were moved
     /// Whether both have the same forward ops, so that one graph can show both.
     bool same_network = false;
-    /// The name of A's network if B's has another name; then only a few ops may be in both by chance.
+    /// The name of A's network if B's has another name and other ops, of which some may be in both by chance.
     QString other_network;
 };
 

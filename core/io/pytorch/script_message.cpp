@@ -21,11 +21,13 @@ Json described(const std::string& name, const Tensor& tensor) {
 
 /// The library would cast other numbers.
 std::int64_t integer_in(const Json& json) {
-    if (!json.is_number_integer()) throw std::invalid_argument("a number that is not whole");
+    if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::int64_t>() < 0))
+        throw std::invalid_argument("a number that is not whole or too large");
     return json.get<std::int64_t>();
 }
 
 std::vector<std::int64_t> integers_in(const Json& json) {
+    if (!json.is_array()) throw std::invalid_argument("no list of numbers");
     std::vector<std::int64_t> integers;
     for (const Json& integer : json) integers.push_back(integer_in(integer));
     return integers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/io/text/whole_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -101,6 +102,20 @@ std::uintmax_t regular_file_size(const Path& file) {
     if (error) refuse("cannot be read: " + error.message());
     if (bytes == 0) refuse("the file is empty");
     return bytes;
+}
+
+std::vector<Path> files_in(const Path& folder, std::string_view extension) {
+    std::vector<Path> files;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        std::error_code unknown;  // such as where a link leads
+        if (entry->path().extension() == extension && entry->is_regular_file(unknown))
+            files.push_back(entry->path());
+    }
+    if (error) fail_file(folder, "cannot be read: " + error.message());
+    std::ranges::sort(files);
+    return files;
 }
 
 std::ifstream open_regular_file(const Path& file) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/base/path.hpp"
 
@@ -19,6 +21,10 @@ void write_file(const Path& file, const std::string& content);
 /// Returns the size of a file in bytes. Throws InputError if there is no such file, if it is empty, or if it
 /// is a folder, device or pipe.
 std::uintmax_t regular_file_size(const Path& file);
+
+/// The regular files of a folder whose names end in `extension` (".json"), in the order of their names.
+/// Throws InputError if the folder cannot be read.
+std::vector<Path> files_in(const Path& folder, std::string_view extension);
 
 /// A stream of the bytes of a regular file. For anything else (no file, a folder, a pipe, a device) the
 /// stream has failed and nothing was opened: opening a pipe would wait for its writer.

@@ -112,7 +112,7 @@ void KernelRequest::read_held() {
     // Subtracted one by one, since the sum of what a file says may not fit a number.
     std::int64_t left = parameter_count();
     const bool exceeds = std::ranges::any_of(counts_, [&](std::int64_t count) {
-        if (count > left) return true;
+        if (count < 0 || count > left) return true;
         left -= count;
         return false;
     });
