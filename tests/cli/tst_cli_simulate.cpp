@@ -270,7 +270,9 @@ void TestCliSimulate::tooLargeForAccelerators() {
     const QStringList optimize{"optimize", "gpt2", "--machine", "laptop-rtx-4060", "--evaluations", "20"};
     const QByteArray searched = run(optimize).out;
     QVERIFY2(searched.contains("\nThe network on gpu:0 fits with any of these:\n"), searched);
-    QVERIFY(object_of(optimize)["accelerator"]["remedies"][0]["times_as_long"].toDouble() < 0.1);
+    QVERIFY(
+        object_of(optimize)["accelerator"].toObject()["remedies"][0].toObject()["times_as_long"].toDouble() <
+        0.1);
     const QByteArray soon =
         run({"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "single-device"}).out;
     QVERIFY2(soon.contains(" (no more placements to try), "), soon);
@@ -750,8 +752,11 @@ void TestCliSimulate::alexnetText() {
     QCOMPARE(search.status, 0);
     QCOMPARE(search.err, QByteArray());
     QVERIFY2(search.out.startsWith("Single device, seed 1: 1 evaluation in "), search.out);
-    QVERIFY2(search.out.contains("\nbest " + step + ", at most "), search.out);
-    QVERIFY2(search.out.contains(" % above optimal (bound "), search.out);
+    // Whether the bound reaches it in the time that the proof gets depends on the computer.
+    QVERIFY2(search.out.contains("\nbest " + step + ", at most ") ||
+                 search.out.contains("\nbest " + step + ", optimal (bound "),
+             search.out);
+    QVERIFY2(search.out.contains(" (bound "), search.out);
     // The bound applies to ops that move together, and says nothing about others.
     const QStringList grouped{"alexnet", "--machine", "2x-v100-pcie", "--group", "merge", "--groups", "1"};
     const QString file = path("grouped.json");

@@ -122,6 +122,13 @@ class TestTraceFile : public QObject {
     }
 
 private Q_SLOTS:
+    void memoryWithoutEvents() {
+        const std::string memory =
+            R"({"ph":"i","name":"[memory]","ts":-1,"args":{"Device Type":1,"Device Id":1,"Total Allocated":512}})";
+        QVERIFY(refusal(written(R"({"traceEvents":[)" + memory + "]}"))
+                    .contains("holds no events with a duration"));
+    }
+
     void kinetoTraceIsRead() {
         const TraceFile trace = read_trace(written(kKineto));
         QCOMPARE(trace.broken, std::string());

@@ -412,6 +412,7 @@ void TraceReader::finish(const std::stop_token& stop) {
         while (named.thread.ends_with(' ')) named.thread.pop_back();
         trace.lanes.push_back(std::move(named));
     }
+    if (trace.events.empty()) return;  // no times are relative to anything; read_trace() refuses it
     std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
     for (TraceEvent& event : trace.events) {
         event.lane = position[event.lane];
