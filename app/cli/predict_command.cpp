@@ -15,6 +15,7 @@
 #include "app/cli/outcome_report.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
 #include "core/base/random.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
