@@ -403,6 +403,15 @@ private Q_SLOTS:
         QVERIFY(refusal(model.bytes()).contains("node \"y\" (Block): its body runs more than"));
     }
 
+    // The library would make millions of extents of the output, one by one.
+    void outputsOfManyExtents() {
+        for (const char* op : {"Expand", "Reshape", "Tile"}) {
+            OnnxModel model;
+            model.input("x", {2, 3}).input("s", {10'000'000}, kInt64).node(op, {"x", "s"}, {"y"}).output("y");
+            QCOMPARE(read(model).graph.size(), 3u);  // what is unknown stays so
+        }
+    }
+
     void bagsAreLoopsOverSlices() {
         // As PyTorch's exporter writes EmbeddingBag: the rows of a bag are known only at run time.
         OnnxModel model;

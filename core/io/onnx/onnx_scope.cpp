@@ -117,6 +117,21 @@ std::string wrong_rank(const onnx::NodeProto& node, const OnnxScope& scope) {
     return {};
 }
 
+/// Checks inputs whose length is the number of extents of an output: the library makes them all, whatever
+/// their number. Returns the fault or an empty text.
+std::string too_many_extents(const onnx::NodeProto& node, const OnnxScope& scope) {
+    static const std::set<std::string> ops{"ConstantOfShape", "Expand", "Reshape", "Tile",         "Resize",
+                                           "Upsample",        "Pad",    "Slice",   "CenterCropPad"};
+    constexpr std::int64_t kMost = 1000;
+    if (!ops.contains(node.op_type())) return {};
+    for (int i = node.op_type() == "ConstantOfShape" ? 0 : 1; i < node.input_size(); ++i) {
+        const auto shape = scope.shape(node.input(i));
+        if (shape && shape->size() == 1 && shape->front() > kMost)
+            return "its output would have " + std::to_string(shape->front()) + " extents";
+    }
+    return {};
+}
+
 /// Rewrites a node in the form of the library's newest operator set. Returns the reason if that is not
 /// possible.
 std::string to_known_opset(onnx::NodeProto& node, const OnnxScope& scope) {
@@ -327,6 +342,7 @@ const onnx::TypeProto* OnnxScope::input_type(const onnx::NodeProto& node, int in
 std::string OnnxScope::infer_types(const onnx::NodeProto& node) {
     if (std::string problem = wrong_attribute(node); !problem.empty()) return problem;
     if (std::string problem = wrong_rank(node, *this); !problem.empty()) return problem;
+    if (std::string problem = too_many_extents(node, *this); !problem.empty()) return problem;
     for (const std::string& input : node.input()) {
         if (!input.empty() && !knows(input)) return "the type of its input \"" + input + "\" is unknown";
     }
