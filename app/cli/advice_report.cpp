@@ -41,7 +41,9 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job) {
 }
 
 std::optional<Remedies> accelerator_remedies_for(const JobArguments& arguments, const Job& job,
-                                                 const Placement& placement, const Outcome& outcome) {
+                                                 const Placement& placement, const Outcome& outcome,
+                                                 bool fits) {
+    if (!fits) return {};
     const auto load = dominating_cpu(*job.problem, placement, outcome);
     if (!load || load->bound == load->ops) return {};
     return find_accelerator_remedies(job, arguments.options(), placement, file_to_read_again(arguments));

@@ -22,10 +22,11 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job);
 /// Prints the same on standard output, after an empty line. `what`: "This placement".
 void print_remedies(const Remedies& remedies, const Job& job, const std::string& what = "This placement");
 
-/// What would make all of the network fit on an accelerator, if `placement` fits, but CPUs take most of the
-/// step since no accelerator holds the network; nothing otherwise.
+/// Options with which an accelerator holds all of the network. Nothing unless `placement` fits and CPUs take
+/// most of its step because no accelerator holds the network.
 std::optional<Remedies> accelerator_remedies_for(const JobArguments& arguments, const Job& job,
-                                                 const Placement& placement, const Outcome& outcome);
+                                                 const Placement& placement, const Outcome& outcome,
+                                                 bool fits);
 /// "accelerator": the device that lacks least, what it lacks, and the same as add_remedies().
 void add_accelerator_remedies(Json& json, const Remedies& remedies, const Job& job);
 void print_accelerator_remedies(const Remedies& remedies, const Job& job);

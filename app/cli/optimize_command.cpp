@@ -80,7 +80,7 @@ struct Found {
     Bound bound;                             ///< lower bound of the objective
     std::optional<Headroom> headroom;        ///< nothing if no memory was freed for a little time
     std::optional<Remedies> remedies;        ///< if the best placement does not fit
-    std::optional<Remedies> on_accelerator;  ///< if it fits, but only since CPUs work
+    std::optional<Remedies> on_accelerator;  ///< if CPUs take most of its step
     HardwareRuns measured;
     std::optional<WholeModules> whole = {};  ///< if it was looked for
     std::optional<LanguageReport> language = {};
@@ -396,9 +396,8 @@ public:
         if (!found.cancelled()) {
             const bool fits = found.progress().best.fits;
             found.remedies = remedies_for(search_.job, job_, found.placement(), fits);
-            if (fits)
-                found.on_accelerator =
-                    accelerator_remedies_for(search_.job, job_, found.placement(), found.outcome);
+            found.on_accelerator =
+                accelerator_remedies_for(search_.job, job_, found.placement(), found.outcome, fits);
         }
         found.language = language_report(search_.job, job_, found.placement(), found.outcome,
                                          found.progress().best.value_s);

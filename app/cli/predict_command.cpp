@@ -254,8 +254,7 @@ int predict(const PredictArguments& given) {
     const std::optional<Remedies> remedies =
         remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
     const std::optional<Remedies> on_accelerator =
-        predicted.score.fits ? accelerator_remedies_for(arguments.job, job, predicted.placement, outcome)
-                             : std::nullopt;
+        accelerator_remedies_for(arguments.job, job, predicted.placement, outcome, predicted.score.fits);
     if (arguments.job.json) {
         Json json = prediction_json(policy, job, predicted, outcome, bound, arguments);
         if (remedies) add_remedies(json, *remedies, job);

@@ -134,7 +134,7 @@ int simulate_placement(const SimulateArguments& arguments) {
     const bool fits = evaluation ? evaluation->fits : outcome.fits;
     const std::optional<Remedies> remedies = remedies_for(arguments.job, job, placement, fits);
     const std::optional<Remedies> on_accelerator =
-        fits ? accelerator_remedies_for(arguments.job, job, placement, outcome) : std::nullopt;
+        accelerator_remedies_for(arguments.job, job, placement, outcome, fits);
     const std::optional<LanguageReport> language = language_report(
         arguments.job, job, placement, outcome, evaluation ? evaluation->seconds : outcome.step_time_s);
     if (arguments.job.json) {

@@ -58,8 +58,8 @@ public:
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
     const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
     void setMovesWanted(bool wanted);
-    /// Options that make the placement fit or, if it fits only since CPUs work, the whole network on an
-    /// accelerator; null if nothing is to be mended, or until they have been tried.
+    /// Options that make the placement fit or, if it fits only because a CPU runs a part, the whole network
+    /// on an accelerator; null if nothing is to be mended, or until they have been tried.
     const std::shared_ptr<const Remedies>& remedies() const { return m_remedies; }
     /// The longest context with which the placement fits; nothing if it holds no language model, or until it
     /// has been found.

@@ -53,9 +53,9 @@ struct Remedies {
 Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
                        const Path& network, const std::stop_token& stop = {});
 
-/// The same for all of the network on an accelerator, for the user of a placement that fits, but only since
-/// CPUs work: that of these accelerators which lacks least. Times are relative to those of `placement`.
-/// Nothing if the network fits on an accelerator, or the machine has none.
+/// Tries the same options with all of the network on one accelerator, the one that lacks the least memory.
+/// For a placement that fits only because CPUs run a part of the network; times are relative to its time.
+/// Returns nothing if the network fits on an accelerator, or the machine has none.
 std::optional<Remedies> find_accelerator_remedies(const Job& job, const JobOptions& options,
                                                   std::span<const DeviceId> placement, const Path& network,
                                                   const std::stop_token& stop = {});

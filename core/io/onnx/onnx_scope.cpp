@@ -117,8 +117,8 @@ std::string wrong_rank(const onnx::NodeProto& node, const OnnxScope& scope) {
     return {};
 }
 
-/// Checks inputs whose length is the number of extents of an output: the library makes them all, whatever
-/// their number. Returns the fault or an empty text.
+/// Checks inputs whose length is the number of extents of an output: the library makes each extent, and a
+/// file may ask for billions. Returns the fault or an empty text.
 std::string too_many_extents(const onnx::NodeProto& node, const OnnxScope& scope) {
     static const std::set<std::string> ops{"ConstantOfShape", "Expand", "Reshape", "Tile",         "Resize",
                                            "Upsample",        "Pad",    "Slice",   "CenterCropPad"};
