@@ -56,19 +56,7 @@ Json benchmark_json(const Job& job, std::span<const PhysicalDevice> devices, con
             {"devices", std::move(rows)}};
 }
 
-/// Whether a core of this computer ran ops that the simulation runs on an accelerator.
-bool core_played_accelerator(const Machine& machine, std::span<const PhysicalDevice> devices,
-                             std::span<const double> busy) {
-    for (DeviceId device = 0; device < devices.size(); ++device) {
-        if (busy[device] > 0 && machine.device(device).kind != DeviceKind::cpu &&
-            devices[device].kind == PhysicalDevice::Kind::logical_cpu)
-            return true;
-    }
-    return false;
-}
-
-void print_benchmark(const Job& job, std::span<const PhysicalDevice> devices, const Measurement& measured,
-                     const Outcome& simulated) {
+void print_benchmark(const Job& job, const Measurement& measured, const Outcome& simulated) {
     std::cout << printable(job.problem->graph->name()) << " on " << printable(job.machine->name())
               << ", run with " << measure_module().version() << '\n'
               << "step time " << format_seconds(measured.step.median_s) << " measured (the middle half of "
@@ -85,7 +73,7 @@ void print_benchmark(const Job& job, std::span<const PhysicalDevice> devices, co
                         format_bytes(measured.run.peak_bytes[device]),
                         format_bytes(simulated.peak_bytes[device])});
     std::cout << table("lrrrr", rows);
-    if (core_played_accelerator(*job.machine, devices, busy))
+    if (measured.cores_for_accelerators)
         std::cout
             << '\n'
             << wrapped(
@@ -176,7 +164,7 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
     if (arguments.job.json) {
         print(benchmark_json(job, devices, *measured, simulated));
     } else {
-        print_benchmark(job, devices, *measured, simulated);
+        print_benchmark(job, *measured, simulated);
     }
     if (const std::string warning = measured->noise_warning(); !warning.empty())
         std::cerr << "placewright-cli: warning: " << warning << '\n';

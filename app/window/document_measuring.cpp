@@ -228,7 +228,13 @@ void Document::addBenchmark(const std::shared_ptr<const Problem>& problem, Measu
     if (!measurement.fits) text += shortageText(*problem, measurement.run.peak_bytes);
     const QString warning = QString::fromStdString(measurement.noise_warning());
     if (!warning.isEmpty()) text += tr("; %1").arg(warning);
-    measurement.run.name = tr("Benchmark %1").arg(++m_benchmarks).toStdString();
+    ++m_benchmarks;
+    if (measurement.cores_for_accelerators) {
+        text += tr("; cores ran what is simulated on GPUs, so that the two times cannot be compared");
+        measurement.run.name = tr("Benchmark %1 (cores as GPUs)").arg(m_benchmarks).toStdString();
+    } else {
+        measurement.run.name = tr("Benchmark %1").arg(m_benchmarks).toStdString();
+    }
     m_measurements.add(problem, std::move(measurement.run));
     Q_EMIT message(!warning.isEmpty(), text + QLatin1Char('.'));
 }

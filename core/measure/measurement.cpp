@@ -234,6 +234,10 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     }
     for (DeviceId device = 0; device < problem->devices; ++device)
         result.fits = result.fits && result.run.peak_bytes[device] <= problem->memory_limit_bytes[device];
+    result.cores_for_accelerators = std::ranges::any_of(placement, [&](DeviceId device) {
+        return problem->machine->device(device).kind != DeviceKind::cpu &&
+               devices[device].kind == PhysicalDevice::Kind::logical_cpu;
+    });
     return result;
 }
 

@@ -70,6 +70,9 @@ struct Measurement {
     /// or threads of this one that measure nothing, had it. Devices that share a core do not count
     /// (device_notes() tells of them).
     double disturbed = 0;
+    /// Cores of this computer ran ops that the machine runs on GPUs or other accelerators, so that the
+    /// measured times cannot be compared with the simulated ones.
+    bool cores_for_accelerators = false;
 
     /// Why the times may be wrong: the cores were not free, or steps differ. Empty if nothing speaks against
     /// them.
