@@ -474,9 +474,14 @@ bool is_trace(const Path& file) {
     if (!std::filesystem::is_regular_file(file, error)) return false;
     Unpacked packed(file);
     if (!packed.is_open()) return false;
-    std::string begin(std::size_t{1} << 20, '\0');
-    begin.resize(
-        static_cast<std::size_t>(packed.sgetn(begin.data(), static_cast<std::streamsize>(begin.size()))));
+    constexpr std::size_t kMost = std::size_t{1} << 20;
+    std::string begin;
+    std::string part(1 << 14, '\0');
+    std::streamsize count = 0;
+    do {
+        count = packed.sgetn(part.data(), static_cast<std::streamsize>(part.size()));
+        begin.append(part, 0, static_cast<std::size_t>(count));
+    } while (count > 0 && begin.size() < kMost);
     std::string_view text = begin;
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
