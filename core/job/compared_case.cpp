@@ -166,7 +166,7 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     return rows;
 }
 
-std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index) {
+std::string distinct_options(const std::vector<Contestant>& contestants, std::size_t index) {
     const Contestant& one = contestants[index];
     const auto is_special = [&](const std::string& name, const OptionValue& value) {
         return std::ranges::any_of(contestants, [&](const Contestant& other) {
@@ -179,7 +179,36 @@ std::string contestant_name(const std::vector<Contestant>& contestants, std::siz
     for (const auto& [name, value] : one.options) {
         if (is_special(name, value)) special += (special.empty() ? "" : ", ") + name + '=' + to_string(value);
     }
-    return one.algorithm->id + (special.empty() ? "" : " (" + special + ')');
+    return special;
+}
+
+std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index) {
+    const std::string options = distinct_options(contestants, index);
+    return contestants[index].algorithm->id + (options.empty() ? "" : " (" + options + ')');
+}
+
+std::optional<Contestant> contestant_called(std::string_view name) {
+    const std::size_t bracket = name.find(" (");
+    Contestant contestant{find_algorithm(name.substr(0, bracket)), {}};
+    if (contestant.algorithm == nullptr) return {};
+    if (bracket == std::string_view::npos) return contestant;
+    const std::vector<OptionInfo>& options = contestant.algorithm->options;
+    std::string_view left = name.substr(bracket + 2);
+    try {
+        while (true) {
+            const std::size_t sign = left.find('='), end = left.find_first_of(",)", sign);
+            if (end == std::string_view::npos) return {};
+            const std::string option(left.substr(0, sign));
+            const std::string_view value = left.substr(sign + 1, end - sign - 1);
+            contestant.options[option] = parse_option(options[position(options, option)], value);
+            left.remove_prefix(end);
+            if (left == ")") return contestant;
+            if (!left.starts_with(", ")) return {};
+            left.remove_prefix(2);
+        }
+    } catch (const OptionError&) {
+        return {};
+    }
 }
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/bounds/bounds.hpp"
@@ -54,9 +55,13 @@ std::string standing_alignment(const ComparedCase& compared);
 /// Returns the name of the objective's value in tables and JSON: "step_time_s", "max_load_s".
 std::string value_name(const Objective& objective);
 
-/// Name of a contestant in tables: the id of its algorithm, with the options in which it differs from other
-/// contestants of the same algorithm: "auto (policy=false)".
+/// The options in which a contestant differs from others of the same algorithm: "cpus=true, policy=false".
+std::string distinct_options(const std::vector<Contestant>& contestants, std::size_t index);
+/// Name of a contestant in tables: the id of its algorithm and these options, "auto (policy=false)".
 std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index);
+/// The contestant with such a name: options that the name does not tell keep their defaults. Nothing if the
+/// algorithm, an option or its value is not known.
+std::optional<Contestant> contestant_called(std::string_view name);
 
 /// A learning curve in a field of a table: "EVALUATIONS:SECONDS:BEST_S" for each point, with a "!" where the
 /// best does not fit, separated by spaces.
@@ -64,7 +69,7 @@ std::string curve_text(const std::vector<CurvePoint>& curve);
 
 /// Returns one line per run; fields are empty where the objective is not defined. `label_names`: headings of
 /// the labels. All cases have the same objective. read_search_table() reads it if the labels are those of a
-/// sweep and each algorithm is there once, so that its name is its id.
+/// sweep.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// Returns one line per point of each learning curve, with the same empty fields.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

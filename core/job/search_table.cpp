@@ -87,6 +87,10 @@ SearchTable read_search_table(const Path& file) {
     SearchTable table;
     const auto objective =
         std::ranges::find_if(objectives(), [&](const Objective& one) { return rows.has(value_name(one)); });
+    if (objective == objectives().end() && rows.has("best_s"))
+        throw InputError(file.string(), "line 1",
+                         "has learning curves but no results; open the table of the searches (\"Export "
+                         "searches\", compare --csv), which has their curves, too");
     if (objective == objectives().end()) rows.column(value_name(objectives().front()));  // throws
     table.objective = &*objective;
     const std::size_t network = rows.column("network"), machine = rows.column("machine"),
@@ -105,7 +109,7 @@ SearchTable read_search_table(const Path& file) {
         TabledSearch& search = table.searches.emplace_back();
         search.key = {rows[network], rows[machine], options ? rows[*options] : "", rows[algorithm],
                       rows.whole(seed)};
-        if (find_algorithm(search.key.algorithm) == nullptr)
+        if (!contestant_called(search.key.algorithm))
             rows.fail_expecting("an algorithm (see placewright-cli algorithms)", algorithm);
         if (budget) search.budget = rows.whole(*budget);
         if (problem) search.problem = rows[*problem];
@@ -139,10 +143,10 @@ bool is_search_table(const Path& file) {
 
 std::vector<ComparedCase> compared_cases(const SearchTable& table) {
     std::vector<Contestant> contestants;
+    std::map<std::string, std::size_t> contestant_of;  // by name
     for (const TabledSearch& search : table.searches) {
-        const AlgorithmInfo* algorithm = find_algorithm(search.key.algorithm);
-        if (std::ranges::find(contestants, algorithm, &Contestant::algorithm) == contestants.end())
-            contestants.push_back({algorithm, {}});
+        if (contestant_of.try_emplace(search.key.algorithm, contestants.size()).second)
+            contestants.push_back(contestant_called(search.key.algorithm).value());
     }
     std::vector<ComparedCase> cases;
     std::map<std::vector<std::string>, std::size_t> case_of;  // by labels
@@ -161,9 +165,7 @@ std::vector<ComparedCase> compared_cases(const SearchTable& table) {
         if (search.one_device_s) of->one_device_s = search.one_device_s;
         if (search.lower_bound_s) of->bound = Bound{"table", *search.lower_bound_s, {}};
         ComparedRun run;
-        run.contestant = static_cast<std::size_t>(
-            std::ranges::find(contestants, find_algorithm(key.algorithm), &Contestant::algorithm) -
-            contestants.begin());
+        run.contestant = contestant_of.at(key.algorithm);
         run.seed = key.seed;
         run.progress.best = search.score;
         run.progress.evaluations = search.evaluations;

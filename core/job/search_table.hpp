@@ -19,7 +19,7 @@ namespace placewright {
 struct SearchKey {
     std::string network, machine;
     std::string options;    ///< "batch=64 precision=amp-fp16"; may be empty
-    std::string algorithm;  ///< id
+    std::string algorithm;  ///< id; in a table of runs_csv() contestant_name()
     std::uint64_t seed = 0;
 
     /// "resnet50 on 4x-v100-pcie, batch=64"

@@ -41,13 +41,22 @@ private Q_SLOTS:
         const AlgorithmInfo* automatic = find_algorithm("auto");
         const AlgorithmInfo* tabu = find_algorithm("tabu");
         const std::vector<Contestant> all{{automatic, {}},
-                                          {automatic, {{"policy", false}, {"cpus", true}}},
-                                          {automatic, {{"cpus", true}}},
+                                          {automatic, {{"policy", false}, {"cpus", std::string("never")}}},
+                                          {automatic, {{"cpus", std::string("never")}}},
                                           {tabu, {{"allow_cpu", true}}}};
         QCOMPARE(contestant_name(all, 0), "auto");
-        QCOMPARE(contestant_name(all, 1), "auto (cpus=true, policy=false)");
-        QCOMPARE(contestant_name(all, 2), "auto (cpus=true)");
+        QCOMPARE(contestant_name(all, 1), "auto (cpus=never, policy=false)");
+        QCOMPARE(contestant_name(all, 2), "auto (cpus=never)");
         QCOMPARE(contestant_name(all, 3), "tabu");
+        for (std::size_t i = 0; i < 3; ++i) {
+            const auto called = contestant_called(contestant_name(all, i));
+            QVERIFY(called && called->algorithm == automatic);
+            QCOMPARE(called->options, all[i].options);
+        }
+        for (const char* wrong : {"", "autos", "auto (", "auto ()", "auto (cpus)", "auto (cpus=)",
+                                  "auto (cpus=true)", "auto (cpus=never", "auto (cpus=never,policy=false)",
+                                  "auto (cpus=never) ", "auto (cpus=never, )", "auto (generations=3)"})
+            QVERIFY2(!contestant_called(wrong), wrong);
     }
 
     void isWellFormedAndComplete() {

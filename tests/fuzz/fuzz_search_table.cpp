@@ -32,6 +32,8 @@ std::vector<std::string> seeds() {
             "alexnet,2x,batch=64,genetic,1,100,0.5,0.5,true,100,90,1.5,0.75,0.25,f,1:0.1:0.75! 50:0.5:0.5\n"
             "alexnet,2x,batch=64,genetic,2,100,0.25,0.25,true,100,90,1.5,0.75,0.25,f,1:0.1:0.25\n"
             "alexnet,2x,batch=64,hill-climbing,1,100,0.75,0.5,false,100,90,1.5,,,f,\n"
+            "alexnet,2x,batch=64,\"genetic (mutation_rate=0.5, "
+            "population_size=20)\",1,100,1,1,true,9,9,1,,,f,\n"
             "\"a, b\",2x,,random,3,100,,,false,7,7,1e-3,,,,\n",
         "network,machine,algorithm,seed,score_s,step_time_s,fits,evaluations,simulations,wall_s\r\n"
         "a,b,random,1,1,1,true,1,1,1\r\n"};

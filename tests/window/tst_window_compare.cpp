@@ -520,6 +520,7 @@ private Q_SLOTS:
         }
         for (const std::uint64_t seed : {7ULL, 18'000'000'000'000'000'000ULL})
             add("two", "batch=64", "genetic", seed, 0.1);
+        add("two", "batch=64", "genetic (population_size=20)", 7, 0.09);
         const QString file =
             m_place->write(QStringLiteral("sweep.csv"), QByteArray::fromStdString(search_csv(table)));
 
@@ -528,7 +529,7 @@ private Q_SLOTS:
         auto* compare = shown.window.findChild<CompareWindow*>();
         QVERIFY(compare != nullptr);
         QVERIFY(QTest::qWaitFor([&] { return compare->run() != nullptr; }, kPatience_ms));
-        QCOMPARE(control<QLabel>(compare, "status")->text(), QString("8 searches from sweep.csv"));
+        QCOMPARE(control<QLabel>(compare, "status")->text(), QString("9 searches from sweep.csv"));
         const auto* standings = control<QTreeWidget>(compare, "standings");
         QCOMPARE(standings->topLevelItemCount(), 2);
         QCOMPARE(standings->topLevelItem(0)->text(0), QString("one on pair"));
@@ -537,13 +538,17 @@ private Q_SLOTS:
         const QTreeWidgetItem* genetic = standings->topLevelItem(0)->child(1);
         QCOMPARE(genetic->text(0), QString("Genetic algorithm"));
         QCOMPARE(genetic->text(1), QString("70.0 ms"));
+        const QTreeWidgetItem* small = standings->topLevelItem(1)->child(1);
+        QCOMPARE(small->text(0), QString("Genetic algorithm (population_size=20)"));
+        QCOMPARE(small->text(1), QString("90.0 ms"));
         QCOMPARE(genetic->text(7), QString("40 %"));
         QVERIFY2(genetic->text(4).startsWith("3/3 seeds · median 30 evaluations"),
                  qPrintable(genetic->text(4)));
         QVERIFY(!control<QPushButton>(compare, "showPlacement")->isEnabled());
         const CdfData cdf = compare->cdf();
         QCOMPARE(cdf.graphs.size(), std::size_t{5});
-        QCOMPARE(cdf.schemes.size(), std::size_t{2});
+        QCOMPARE(cdf.schemes.size(), std::size_t{3});
+        QVERIFY(cdf.schemes[1].color != cdf.schemes[2].color);
         // Nothing is lost by closing it; what is exported again can be opened again and shows the same.
         const auto textsOf = [](const QTreeWidgetItem* item) {
             QStringList texts;
@@ -581,6 +586,19 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitFor([&] { return !complaint.isEmpty(); }, kPatience_ms));
         QVERIFY2(complaint.contains("wrong.csv: line 2, curve: "), qPrintable(complaint));
         QCOMPARE(compare->run()->file(), QString("exported.csv"));
+
+        // So does a table of curves alone, which has another button.
+        complaint.clear();
+        const QString curves = m_place->file(QStringLiteral("curves.csv"));
+        test::giveFile(curves);
+        for (QPushButton* button : compare->findChildren<QPushButton*>()) {
+            if (button->text().startsWith(QLatin1String("Export &curves"))) button->click();
+        }
+        QVERIFY(QFile::exists(curves));
+        test::giveFile(curves);
+        control<QPushButton>(compare, "openSearches")->click();
+        QVERIFY(QTest::qWaitFor([&] { return !complaint.isEmpty(); }, kPatience_ms));
+        QVERIFY2(complaint.contains("learning curves but no results"), qPrintable(complaint));
     }
 
     void aTableWaitsForTheEndOfAComparison() {

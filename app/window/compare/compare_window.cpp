@@ -392,7 +392,7 @@ void CompareWindow::showRows() {
                 if (column != Name && column != Near)
                     row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
             }
-            row->setText(Name, toQString(item.compared.contestants[all[i].contestant].algorithm->title));
+            row->setText(Name, contestantTitle(all[i].contestant));
             row->setText(Near, nearText(all[i], row->text(Near)));
             row->setToolTip(Near, row->text(Near));
             row->setData(Name, kCaseRole, static_cast<qulonglong>(of));
@@ -425,9 +425,8 @@ CdfData CompareWindow::cdf() const {
     if (!m_run) return family;
     family.objective = objectiveTitle(*m_run->request().options.objective);
     family.members = tr("searches");
-    for (const Contestant& contestant : m_run->request().contestants)
-        family.schemes.push_back(
-            {toQString(contestant.algorithm->title), {}, 0, colorOf(family.schemes.size())});
+    for (std::size_t i = 0; i < m_run->request().contestants.size(); ++i)
+        family.schemes.push_back({contestantTitle(i), {}, 0, colorOf(i)});
     for (const auto& item : m_run->cases()) {
         // Each network on a machine with each seed is a graph of the family, even before all algorithms have
         // finished it.
@@ -484,10 +483,15 @@ bool CompareWindow::isOpen(const CaseOnItsWay& item) const {
            item.fingerprint == m_document->fingerprint();
 }
 
-QString CompareWindow::titleOf(const CaseOnItsWay& item, const ComparedRun& run) const {
-    return tr("%1, seed %2")
-        .arg(toQString(item.compared.contestants[run.contestant].algorithm->title))
-        .arg(run.seed);
+QString CompareWindow::contestantTitle(std::size_t contestant) const {
+    const std::vector<Contestant>& all = m_run->request().contestants;
+    const QString title = toQString(all[contestant].algorithm->title);
+    const std::string options = distinct_options(all, contestant);
+    return options.empty() ? title : tr("%1 (%2)").arg(title, toQString(options));
+}
+
+QString CompareWindow::titleOf(const ComparedRun& run) const {
+    return tr("%1, seed %2").arg(contestantTitle(run.contestant)).arg(run.seed);
 }
 
 std::optional<CompareWindow::Found> CompareWindow::bestOfOpen() const {
@@ -498,7 +502,7 @@ std::optional<CompareWindow::Found> CompareWindow::bestOfOpen() const {
         for (const ComparedRun& run : item->compared.runs) {
             const SearchProgress& end = run.progress;
             if (!end.best_placement || (best && end.best.penalised_s >= best->score.penalised_s)) continue;
-            best = Found{*end.best_placement, end.best, titleOf(*item, run)};
+            best = Found{*end.best_placement, end.best, titleOf(run)};
         }
     }
     return best;
@@ -539,8 +543,11 @@ bool CompareWindow::mayClose() {
 }
 
 QColor CompareWindow::colorOf(std::size_t contestant) const {
-    return runColor(RunStyle{m_run->request().contestants[contestant].algorithm->id},
-                    palette().color(QPalette::Base));
+    const std::vector<Contestant>& all = m_run->request().contestants;
+    const AlgorithmInfo* algorithm = all[contestant].algorithm;
+    const auto nth = std::ranges::count(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(contestant),
+                                        algorithm, &Contestant::algorithm);
+    return runColor(RunStyle{algorithm->id, static_cast<int>(nth)}, palette().color(QPalette::Base));
 }
 
 /// Shows the plot and the test of the case that the current row belongs to.
@@ -558,7 +565,7 @@ void CompareWindow::showCase() {
     std::vector<std::size_t> choices;
     if (item != nullptr) {
         for (const Standing& standing : item->compared.all_standings()) {
-            const QString title = toQString(item->compared.contestants[standing.contestant].algorithm->title);
+            const QString title = contestantTitle(standing.contestant);
             StandingBar bar{
                 title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.runs.size()};
             for (const ComparedRun* run : standing.runs) {
@@ -589,12 +596,12 @@ void CompareWindow::fillChoice(QComboBox* box, const std::vector<std::size_t>& c
                                const QVariant& chosen, int otherwise) {
     bool same = box->count() == static_cast<int>(contestants.size());
     for (int i = 0; same && i < box->count(); ++i)
-        same = box->itemData(i).toULongLong() == contestants[static_cast<std::size_t>(i)];
+        same = box->itemText(i) == contestantTitle(contestants[static_cast<std::size_t>(i)]) &&
+               box->itemData(i).toULongLong() == contestants[static_cast<std::size_t>(i)];
     if (!same) {
         box->clear();
         for (const std::size_t contestant : contestants)
-            box->addItem(toQString(currentCase()->compared.contestants[contestant].algorithm->title),
-                         static_cast<qulonglong>(contestant));
+            box->addItem(contestantTitle(contestant), static_cast<qulonglong>(contestant));
     }
     const int index = chosen.isValid() ? box->findData(chosen) : -1;
     box->setCurrentIndex(index >= 0 ? index : otherwise);
@@ -636,7 +643,7 @@ void CompareWindow::showTest() {
 void CompareWindow::showBest() {
     const ComparedRun* best = showable();
     if (best == nullptr) return;
-    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1").arg(titleOf(*currentCase(), *best)));
+    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1").arg(titleOf(*best)));
 }
 
 std::vector<std::string> CompareWindow::labelNames() const {

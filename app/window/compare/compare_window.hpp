@@ -132,8 +132,10 @@ private:
     bool isOpen(const CaseOnItsWay& item) const;
     /// The case, with the bound that was proven since of what is open.
     ComparedCase withProvenBound(const CaseOnItsWay& item) const;
+    /// Title of the algorithm, with the options that tell it apart: "Auto (policy=false)".
+    QString contestantTitle(std::size_t contestant) const;
     /// "Genetic, seed 3".
-    QString titleOf(const CaseOnItsWay& item, const ComparedRun& run) const;
+    QString titleOf(const ComparedRun& run) const;
 
     Document* m_document;
     const Gallery& m_gallery;
