@@ -16,6 +16,14 @@
 namespace placewright {
 namespace {
 
+/// Throws UsageError for an output whose name promises another format.
+void expect_json(const std::string& file) {
+    for (const char* other : {".onnx", ".pt", ".pt2", ".pth", ".gguf", ".safetensors", ".dot", ".gv"}) {
+        if (Path(file).extension() == other)
+            throw UsageError(file + ": convert writes JSON; give a name that ends in .json");
+    }
+}
+
 int convert_workload(const ConvertArguments& arguments) {
     if (arguments.files.size() != 1)
         throw UsageError("convert --graph OUT --machine OUT takes one file, the workload");
@@ -89,10 +97,13 @@ int convert_file(const ConvertArguments& arguments) {
                              usage::joined(known, ", "));
         }
         if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
+        expect_json(files[0]);
         write_network(changed(info->build(batch > 0 ? batch : 32)), files[0]);
         return kDone;
     }
     if (files.size() != 2) throw UsageError("convert takes an input and an output file");
+    expect_json(files[1]);
+    keep_apart(std::array{OutputFile{"output", files[1]}}, std::array{files[0]});
     const FileContent content = file_content(files[0]);
     if (content == FileContent::workload) {
         throw UsageError(
@@ -106,6 +117,7 @@ int convert_file(const ConvertArguments& arguments) {
         write_machine(read_machine(files[0]), files[1]);
     } else {
         NetworkFile read = read_network(files[0], reading.options(batch));
+        reading.check_language(files[0], read);
         report_estimated(files[0], read);
         write_network(changed(std::move(read.graph)), files[1]);
     }

@@ -123,7 +123,8 @@ void ReadingArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--input", inputs, "Input of a TorchScript model (1x128:int64)", "SHAPE");
     command.add_flag("--run", run, "Run a TorchScript model if its sizes need that");
     const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };
-    usage::add_choice(command, "--phase", phase, words(language_phases()), "What a language model does");
+    usage::add_choice(command, "--phase", phase, words(language_phases()),
+                      "What a language model does [decode]");
     command.add_option("--sequence", sequence, "Tokens of a language model's prompt, or in its cache [4096]")
         ->check(usage::whole_number(1, kMostSequence))
         ->type_name("N");
@@ -132,9 +133,29 @@ void ReadingArguments::add_to(CLI::App& command) {
     usage::add_choice(command, "--kv-dtype", kv_dtype, words(weight_types()),
                       "Type of its cache [that of activations]");
     usage::add_choice(command, "--mla-cache", mla_cache, {"compressed", "expanded"},
-                      "What the cache of latent attention holds");
+                      "What the cache of latent attention holds [compressed]");
     command.add_flag("--full-cache", full_cache, "Layers with a sliding window keep the whole sequence too");
     command.add_flag("--split-layers", split_layers, "Ops of a language model's block may part");
+}
+
+void ReadingArguments::check_language(const std::string& name, const NetworkFile& network) const {
+    if (network.language) return;
+    std::string given;
+    const auto add = [&](bool is_given, const char* option) {
+        if (is_given) given += (given.empty() ? "" : ", ") + std::string(option);
+    };
+    add(!phase.empty(), "--phase");
+    add(sequence > 0, "--sequence");
+    add(!dtype.empty(), "--dtype");
+    add(!kv_dtype.empty(), "--kv-dtype");
+    add(!mla_cache.empty(), "--mla-cache");
+    add(full_cache, "--full-cache");
+    add(split_layers, "--split-layers");
+    if (!given.empty())
+        throw UsageError(
+            given + ": " + name +
+            " is a graph of ops with sizes of its own; these options are for language models that "
+            "are read from config.json, a model folder or a GGUF file");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {
@@ -407,6 +428,7 @@ JobOptions JobArguments::options() const {
 
 NetworkFile JobArguments::read() const {
     NetworkFile file = read_network(find_network_file(network), reading.options(batch));
+    reading.check_language(network, file);
     const Supplements beside = supplements();
     if (!beside.parameters.empty()) {
         Supplied supplied = sized(file.graph, beside.parameters);

@@ -36,16 +36,18 @@ struct PrecisionArguments {
 struct ReadingArguments {
     std::vector<std::string> dims, inputs;
     bool run = false;
-    std::string phase{to_string(LanguagePhase::decode)};
+    std::string phase;          ///< empty: decode
     std::int64_t sequence = 0;  ///< 0: the model's
     std::string dtype, kv_dtype;
-    std::string mla_cache{to_string(LatentCache::compressed)};
+    std::string mla_cache;  ///< empty: compressed
     bool full_cache = false, split_layers = false;
 
     void add_to(CLI::App& command);
 
     /// `batch` 0: no batch size is given. Throws UsageError.
     ReadOptions options(std::int64_t batch) const;
+    /// Throws UsageError if options of language models are given and the network that was read is none.
+    void check_language(const std::string& name, const NetworkFile& network) const;
 };
 
 /// Options of the grouping of ops.

@@ -270,6 +270,9 @@ void TestCliUsage::wrongUsage_data() {
         "--network vgg16=a.json: expected NAME=FILE with one of alexnet, resnet50, inception_v3");
     row("convert nothing", {"convert"}, "convert takes an input and an output file");
     row("convert without output", {"convert", "in.json"}, "convert takes an input and an output file");
+    row("convert to another format", {"convert", "in.json", "out.onnx"},
+        "out.onnx: convert writes JSON; give a name that ends in .json");
+    row("convert onto itself", {"convert", "in.json", "in.json"}, "in.json");
     row("convert three", {"convert", "a", "b", "c"}, "convert takes an input and an output file");
     row("generate without output", {"convert", "--network", "alexnet"},
         "convert --network NAME takes one file, the output");
