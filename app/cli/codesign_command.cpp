@@ -41,7 +41,6 @@ CodesignTask task_of(const CodesignArguments& arguments) {
     task.algorithm = &chosen_algorithm(arguments.algorithm);
     task.options = parse_settings(*task.algorithm, arguments.settings);
     const JobOptions options = arguments.job.options();
-    task.problem = options.problem;
     task.simulation = options.simulation;
     task.penalty = options.penalty;
     task.catalogue = read_catalogue(find_catalogue_file(arguments.catalogue));
@@ -49,6 +48,7 @@ CodesignTask task_of(const CodesignArguments& arguments) {
     if (network.machine)
         throw UsageError(arguments.job.network +
                          " is a workload: its op times apply only to its own machine");
+    task.problem = problem_options(options, network.language);
     task.graph = std::make_shared<const Graph>(std::move(network.graph));
     return task;
 }

@@ -38,7 +38,8 @@ std::string text_of(const PhaseFigures& figures) {
 }
 
 std::string text_of(const FrameworkSplit& split, double value_s) {
-    const std::string title = split.algorithm->title + ", as " + split.framework + " splits";
+    std::string title = split.algorithm->title + ", as " + split.framework + " splits";
+    if (split.would_stream) title += " (and would run the CPU's ops on a GPU: --offload stream)";
     if (!split.score.fits) return title + ": does not fit the memory";
     return title + ": " + format_seconds(split.score.value_s) + ", this placement is " +
            decimals("%.2f", split.score.value_s / value_s) + " times as fast";

@@ -24,7 +24,7 @@ double least_transfer_s(const Problem& problem, TensorId tensor, DeviceId from, 
 }
 
 double rounds_a_batch(const SimulationOptions& options) {
-    const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
+    const std::uint32_t overlap = std::max(1U, options.batches_in_flight());
     return static_cast<double>((options.batches + overlap - 1) / overlap) / options.batches;
 }
 

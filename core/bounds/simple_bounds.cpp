@@ -271,7 +271,7 @@ std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions&
     const double memory_s = std::max(load_s, LoadDual(problem, loads, true).ascend(steps));
 
     // Of B batches each takes at least the critical path, and at most `in_flight` of them run at a time.
-    const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
+    const std::uint32_t overlap = std::max(1U, options.batches_in_flight());
     const double path_s = critical_path_s(problem, options.batches) * rounds_a_batch(options);
 
     std::vector<Bound> bounds{

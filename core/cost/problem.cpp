@@ -434,6 +434,10 @@ std::optional<MemoryModel> memory_model_from(std::string_view text) {
     return static_cast<MemoryModel>(found - kMemoryModels.begin());
 }
 
+double Problem::cache_bytes(OpId op) const {
+    return caches * static_cast<double>(graph->op(op).resident_bytes);
+}
+
 double Problem::end_bytes(OpId op) const {
     double bytes = resident_bytes[op];
     for (TensorId tensor = output_begin[op]; tensor < output_begin[op + 1]; ++tensor) {
@@ -478,6 +482,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     problem->allocator = used_allocator(options, *problem->machine);
     problem->inference = options.inference;
     problem->optimizer_in_backward = options.optimizer_in_backward;
+    problem->caches = options.caches;
 
     const Graph& ops = *problem->graph;
     problem->ops = static_cast<std::uint32_t>(ops.size());
@@ -505,10 +510,9 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                   ? static_cast<double>(cast_parameter_bytes(ops.op(op)))
                                   : 0;
         problem->accumulated_bytes.push_back(sums ? allocated(gradient_of_update(ops, ops.op(op)).bytes) : 0);
-        problem->resident_bytes.push_back(allocated(static_cast<double>(ops.op(op).parameter_bytes)) *
-                                              (1 + states) +
-                                          allocated(static_cast<double>(ops.op(op).resident_bytes)) +
-                                          allocated(copies) + problem->accumulated_bytes.back());
+        problem->resident_bytes.push_back(
+            allocated(static_cast<double>(ops.op(op).parameter_bytes)) * (1 + states) +
+            allocated(problem->cache_bytes(op)) + allocated(copies) + problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }

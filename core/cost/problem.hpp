@@ -83,6 +83,9 @@ struct ProblemOptions {
     double usable_memory = 1;
     std::optional<Crossing> crossing;  ///< replaces the machine's
     Offload offload = Offload::compute;
+    /// Copies of Op::resident_bytes that are held at once: a language model has the keys and values of each
+    /// batch in flight.
+    std::uint32_t caches = 1;
     GroupingOptions grouping;   ///< which ops move together
     Constraints constraints{};  ///< rules that every placement obeys
 
@@ -121,6 +124,7 @@ struct Problem {
     MemoryModel memory = MemoryModel::training;
     bool inference = false;
     bool optimizer_in_backward = false;  ///< as in ProblemOptions
+    std::uint32_t caches = 1;            ///< as in ProblemOptions
 
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
@@ -202,6 +206,8 @@ struct Problem {
     }
     bool is_streamed(TensorId tensor) const { return tensor >= tensors; }
     bool tensor_stays(TensorId tensor) const { return !stays.empty() && stays[tensor]; }
+    /// Memory that the op holds for the whole step beside its parameters: its cache of each batch in flight.
+    double cache_bytes(OpId op) const;
     /// Memory that the op holds at the end of a step: its resident bytes and gradients that stay.
     double end_bytes(OpId op) const;
     /// Sum of the seconds of all ops of a group on a device.

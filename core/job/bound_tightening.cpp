@@ -32,10 +32,11 @@ bool small_weights_help(const Job& job) {
     if (!job.language || job.language->weights || job.language->phase == LanguagePhase::training)
         return false;
     double bytes = 0, memory_bytes = 0;
-    for (const Op& op : job.problem->network->ops()) {
+    for (OpId id = 0; id < job.problem->ops; ++id) {
+        const Op& op = job.problem->graph->op(id);
         const double weights = static_cast<double>(op.parameter_bytes) *
                                (op.kind == "linear" || op.kind == "grouped_linear" ? 0.25 : 1);
-        bytes += weights + static_cast<double>(op.resident_bytes);
+        bytes += weights + job.problem->cache_bytes(id);
     }
     for (const double limit_bytes : job.problem->memory_limit_bytes) memory_bytes += limit_bytes;
     return bytes < memory_bytes;

@@ -101,12 +101,19 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     }
 }
 
+ProblemOptions problem_options(const JobOptions& options, const std::optional<LanguageOptions>& language) {
+    ProblemOptions all = options.problem;
+    if (language && language->phase != LanguagePhase::training)
+        all.caches = options.simulation.batches_in_flight();
+    return all;
+}
+
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
              const JobOptions& options, const std::optional<LanguageOptions>& language) {
     Job job;
     job.language = language;
     job.machine = machine;
-    job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
+    job.problem = make_problem(std::move(graph), std::move(machine), problem_options(options, language));
     job.simulation = options.simulation;
     if (options.pipeline_order && job.simulation.in_flight > 1 && job.simulation.order == Order::fifo &&
         job.problem->graph->training() == Training::none && has_blocks(*job.problem->graph))
@@ -130,6 +137,12 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.single_device_error =
         StepError::of(job.problem, job.single_device, simulator.run(job.single_device), job.simulation);
     return job;
+}
+
+std::string single_device_text(const Job& job) {
+    const DeviceId device = job.single_device.front();
+    const bool one = std::ranges::all_of(job.single_device, [&](DeviceId other) { return other == device; });
+    return one ? job.machine->device(device).name + " alone" : "one device, as far as the constraints allow";
 }
 
 std::optional<Placement> by_op_names(std::span<const DeviceId> placement, const Problem& from,

@@ -2,6 +2,7 @@
 #include "core/job/language_figures.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/algorithms.hpp"
@@ -16,10 +17,10 @@ constexpr std::uint32_t kRounds = 3;
 
 /// The outcome with the time between the ends of two batches.
 Outcome in_steady_state(const Job& job, const Placement& placement, const Outcome& outcome) {
-    const SimulationOptions& options = job.simulation;
-    if (options.in_flight <= 1 || outcome.steady_step_time_s) return outcome;
-    SimulationOptions longer = options;
-    longer.batches = kRounds * options.in_flight;
+    if (job.simulation.batches_in_flight() <= 1 || outcome.steady_step_time_s) return outcome;
+    SimulationOptions longer = job.simulation;
+    longer.in_flight = job.simulation.batches_in_flight();
+    longer.batches = kRounds * longer.in_flight;
     return Simulator(job.problem, longer).run(placement);
 }
 
@@ -37,7 +38,7 @@ std::optional<PhaseFigures> phase_figures(const Job& job, const Placement& place
     if (!job.language) return std::nullopt;
     const std::int64_t batch = job.problem->network->batch();
     PhaseFigures figures{job.language->phase, batch, job.language->sequence.value_or(0)};
-    figures.in_flight = std::min(job.simulation.in_flight, job.simulation.batches);
+    figures.in_flight = job.simulation.batches_in_flight();
     figures.step_time_s = outcome.step_time_s;
     figures.fits = outcome.fits;
     const Outcome steady = in_steady_state(job, placement, outcome);
@@ -46,8 +47,7 @@ std::optional<PhaseFigures> phase_figures(const Job& job, const Placement& place
     figures.latency_s = figures.in_flight > 1
                             ? figures.in_flight * steady.steady_step_time_s.value_or(steady.step_time_s)
                             : figures.alone_s;
-    for (const Op& op : job.problem->graph->ops())
-        figures.cache_bytes += static_cast<double>(op.resident_bytes);
+    for (OpId op = 0; op < job.problem->ops; ++op) figures.cache_bytes += job.problem->cache_bytes(op);
     return figures;
 }
 
@@ -70,9 +70,10 @@ std::vector<FrameworkSplit> framework_splits(const Job& job) {
     if (!has_blocks(*job.problem->graph)) return {};
     std::vector<FrameworkSplit> splits;
     Simulator simulator(job.problem, job.simulation);
-    for (const auto& [id, framework] : {std::pair("sequential-fill", "Hugging Face Accelerate"),
-                                        std::pair("memory-proportional", "llama.cpp")}) {
-        FrameworkSplit split{find_algorithm(id), framework, {}};
+    for (const auto& [id, framework, streams] :
+         {std::tuple("sequential-fill", "Hugging Face Accelerate", true),
+          std::tuple("memory-proportional", "llama.cpp", false)}) {
+        FrameworkSplit split{find_algorithm(id), framework, {}, false};
         const std::unique_ptr<Optimizer> optimizer =
             split.algorithm->make({job.problem, 1, {}, {}, job.objective, job.simulation}, {});
         bool scored = false;
@@ -80,6 +81,10 @@ std::vector<FrameworkSplit> framework_splits(const Job& job) {
             const std::span<const Placement> asked = optimizer->ask(1);
             if (asked.empty()) break;
             split.score = assess(job, asked.front(), simulator.run(asked.front())).score;
+            split.would_stream =
+                streams && std::ranges::any_of(asked.front(), [&](DeviceId device) {
+                    return job.machine->device(job.problem->runs_on(device)).kind == DeviceKind::cpu;
+                });
             scored = true;
             optimizer->tell(std::span(&split.score, 1));
         }

@@ -43,6 +43,8 @@ struct FrameworkSplit {
     const AlgorithmInfo* algorithm = nullptr;
     std::string framework;  ///< that splits so: "Hugging Face Accelerate"
     Score score;
+    /// A CPU runs ops in the simulation that the framework runs on a GPU (Offload::stream).
+    bool would_stream = false;
 };
 
 /// Scores what `sequential-fill` and `memory-proportional` propose: the first proposal that fits, else the

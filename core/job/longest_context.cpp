@@ -37,7 +37,7 @@ public:
         if (changed.supplements != Supplements()) supplement(read, changed.supplements, *job_.machine);
         changed.problem.grouping = job_.grouping;  // a refined placement has single ops
         return length(tokens, make_problem(std::make_shared<const Graph>(std::move(read.graph)), job_.machine,
-                                           changed.problem));
+                                           problem_options(changed, job_.language)));
     }
 
 private:

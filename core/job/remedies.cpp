@@ -191,7 +191,7 @@ private:
 
     void simulate(Remedy& remedy) {
         Job trial = job_;
-        ProblemOptions problem = remedy.options.problem;
+        ProblemOptions problem = problem_options(remedy.options, job_.language);
         problem.cost.model = job_.problem->cost_model;  // a workload has its own
         problem.grouping = job_.grouping;               // a refined placement has single ops
         trial.problem = make_problem(graph_of(remedy.options), job_.machine, problem);

@@ -10,7 +10,7 @@ std::vector<DeviceContents> contents_of(const Problem& problem, std::span<const 
         if (op.phase != Phase::forward || op.recomputes) continue;
         DeviceContents& on = contents[placement[problem.grouping.group_of[id]]];
         on.weight_bytes += static_cast<double>(op.parameter_bytes);
-        on.cache_bytes += static_cast<double>(op.resident_bytes);
+        on.cache_bytes += problem.cache_bytes(id);
     }
     return contents;
 }

@@ -44,7 +44,7 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
     : shared(std::move(p)),
       problem(*shared),
       options(o),
-      slots(std::min(o.batches, o.in_flight)),
+      slots(o.batches_in_flight()),
       op_bits(std::bit_width(problem.ops)) {
     if (slots == 0)
         throw std::invalid_argument("a simulation needs at least one batch, and at least one in flight");

@@ -6,6 +6,7 @@
 // several channels at once, and queues may have other orders.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -52,6 +53,9 @@ struct SimulationOptions {
     Order order = Order::fifo;
     Runtime runtime = Runtime::ideal;
     double host_time_s = kPyTorchHostTimeS;  ///< of an op and of each kernel; Runtime::eager only
+
+    /// How many batches are under way at a time.
+    std::uint32_t batches_in_flight() const { return std::min(batches, in_flight); }
 
     bool operator==(const SimulationOptions&) const = default;
 };

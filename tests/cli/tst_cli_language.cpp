@@ -112,6 +112,43 @@ private Q_SLOTS:
         QVERIFY2(text.contains(" a token with 4 batches in flight ("), text);
     }
 
+    /// The sequences of each batch in flight have keys and values of their own.
+    void eachBatchInFlightHasACache() {
+        const auto simulated = [&](const QStringList& more) {
+            return object_of(model("simulate", "1e9", QStringList{"--sequence", "1000"} + more));
+        };
+        const auto peaks = [](const QJsonObject& found) {
+            double bytes = 0;
+            for (const QJsonValue& device : found["devices"].toArray())
+                bytes += device.toObject()["peak_bytes"].toDouble();
+            return bytes;
+        };
+        const auto cache = [](const QJsonObject& found) {
+            const QJsonArray phases = found["language"].toObject()["phases"].toArray();
+            return phases[0].toObject()["cache_bytes"].toDouble();
+        };
+        const QJsonObject one = simulated({}), four = simulated({"--batches", "8", "--in-flight", "4"}),
+                          turns = simulated({"--batches", "8"});
+        QVERIFY(cache(one) > 0);
+        QCOMPARE(cache(four), 4 * cache(one));
+        QVERIFY(peaks(four) >= peaks(one) + 3 * cache(one));
+        QCOMPARE(peaks(turns), peaks(one));
+        // What runs as many batches is told so.
+        const QString file = path("llama.sh");
+        object_of(model("export", "1e9",
+                        {"--sequence", "1000", "--batch", "2", "--batches", "8", "--in-flight", "4", "--to",
+                         "llama.cpp", "--out", file}));
+        QVERIFY2(content_of(file).contains(" --ctx-size 8000 --parallel 8"), content_of(file));
+    }
+
+    /// Options of language models are not ignored where there is no language model.
+    void otherNetworksRefuseTheOptions() {
+        const Result result =
+            run({"simulate", "alexnet", "--machine", "1x-v100", "--phase", "decode", "--dtype", "int4"});
+        QCOMPARE(result.status, 2);
+        QVERIFY2(result.err.contains("--phase, --dtype: alexnet is a graph of ops"), result.err);
+    }
+
     void smallWeightsAreProposed() {
         const auto told = [&](const QStringList& more) {
             const QStringList asked{"optimize", "llama-3-70b", "--evaluations",

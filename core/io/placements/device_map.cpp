@@ -171,8 +171,8 @@ void warn_of_latents(const PlacedNetwork& placed, const Placement& loaded, Writt
         const auto bytes = integer_attribute(problem.graph->op(id), "expanded_cache_bytes");
         if (!bytes || bytes->empty()) continue;
         const DeviceId device = loaded[problem.grouping.group_of[id]];
-        compressed[device] += static_cast<double>(problem.graph->op(id).resident_bytes);
-        expanded[device] += static_cast<double>(bytes->front());
+        compressed[device] += problem.cache_bytes(id);
+        expanded[device] += problem.caches * static_cast<double>(bytes->front());
     }
     const Outcome outcome = Simulator(placed.problem, placed.simulation).run(loaded);
     std::string devices;

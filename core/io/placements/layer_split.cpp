@@ -158,7 +158,7 @@ WrittenPlacement vllm_script(const PlacedNetwork& placed) {
     text += "\nvllm serve " + model_of(placed) + " --pipeline-parallel-size " + std::to_string(stages.size());
     if (placed.reading.language.sequence)
         text += " --max-model-len " + std::to_string(*placed.reading.language.sequence);
-    const std::int64_t sequences = placed.problem->forward->batch() * placed.simulation.in_flight;
+    const std::int64_t sequences = sequences_of(placed);
     if (sequences > 1) text += " --max-num-seqs " + std::to_string(sequences);
     if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) == 8)
         text += " --kv-cache-dtype fp8";

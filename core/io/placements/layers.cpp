@@ -26,6 +26,11 @@ std::string name_of(const PlacedNetwork& placed, DeviceId device) {
     return placed.problem->machine->device(device).name;
 }
 
+std::int64_t sequences_of(const PlacedNetwork& placed) {
+    return std::max<std::int64_t>(1, placed.problem->forward->batch()) *
+           placed.simulation.batches_in_flight();
+}
+
 bool is_cpu(const PlacedNetwork& placed, DeviceId device) {
     return placed.problem->machine->device(device).kind == DeviceKind::cpu;
 }

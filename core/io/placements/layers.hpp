@@ -36,5 +36,7 @@ void put(const PlacedNetwork& placed, Placement& placement, const std::vector<Op
 
 bool is_cpu(const PlacedNetwork& placed, DeviceId device);
 std::string name_of(const PlacedNetwork& placed, DeviceId device);
+/// Sequences that are under way at a time: those of all batches in flight; at least 1.
+std::int64_t sequences_of(const PlacedNetwork& placed);
 
 }  // namespace placewright

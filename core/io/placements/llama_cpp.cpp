@@ -130,7 +130,7 @@ bool shares_table(const PlacedNetwork& placed, const Layers& layers) {
 
 double cache_of(const PlacedNetwork& placed, const std::vector<OpId>& layer) {
     double bytes = 0;
-    for (const OpId id : layer) bytes += static_cast<double>(placed.problem->forward->op(id).resident_bytes);
+    for (const OpId id : layer) bytes += placed.problem->cache_bytes(id);
     return bytes;
 }
 
@@ -229,10 +229,10 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     if (!output_override.empty()) overrides += (overrides.empty() ? "" : ",") + output_override;
     if (!overrides.empty()) line += " --override-tensor \"" + overrides + '"';
     // The context is that of all sequences together; without --parallel there would be four.
-    const std::int64_t batch = std::max<std::int64_t>(1, placed.problem->forward->batch());
+    const std::int64_t sequences = sequences_of(placed);
     if (placed.reading.language.sequence)
-        line += " --ctx-size " + std::to_string(*placed.reading.language.sequence * batch);
-    line += " --parallel " + std::to_string(batch);
+        line += " --ctx-size " + std::to_string(*placed.reading.language.sequence * sequences);
+    line += " --parallel " + std::to_string(sequences);
     if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) < 16) {
         const std::string type = bits_of(*cache) == 8 ? "q8_0" : "q4_0";
         line += " --cache-type-k " + type + " --cache-type-v " + type;
