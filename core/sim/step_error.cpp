@@ -23,6 +23,9 @@ constexpr double kTransferDeviation = 0.2;
 constexpr double kHostDeviation = 0.5;
 /// Of op times that were measured, of devices that the machine file describes alone.
 constexpr double kMeasuredDeviation = 0.05, kUnknownDeviceDeviation = 0.3;
+/// Of CPUs that the machine file describes alone. Times on CPUs of the catalogue are off by 70 % (0.4 and the
+/// errors of the classes of ops).
+constexpr double kUnknownCpuDeviation = 0.6;
 
 /// How the logarithm of the step time changes with that of the host's time, where this is longer and shorter
 /// by its deviation: 1 if the step is the host's, 0 if the host is far ahead.
@@ -88,7 +91,8 @@ std::optional<StepError> StepError::of(const std::shared_ptr<const Problem>& sha
         if (model == "measured" && measured_time_s(problem.graph->op(op), device)) {
             add(first + kMeasuredClass, seconds, kMeasuredDeviation);
         } else if (!device.known || device.uniform_efficiency) {
-            add(first + kWholeDevice, seconds, kUnknownDeviceDeviation);
+            add(first + kWholeDevice, seconds,
+                device.kind == DeviceKind::cpu ? kUnknownCpuDeviation : kUnknownDeviceDeviation);
         } else {
             const Efficiencies& shares = *device.known->efficiencies;
             const WorkClass work_class = op_work(*problem.graph, op).work_class;

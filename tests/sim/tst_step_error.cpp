@@ -4,6 +4,7 @@
 
 #include <QTest>
 
+#include "core/io/machines/device_catalogue_file.hpp"
 #include "core/machine/device_model.hpp"
 #include "core/sim/simulator.hpp"
 #include "core/sim/step_error.hpp"
@@ -149,6 +150,17 @@ void TestStepError::machine_file_alone() {
     const auto problem = test::problem(graph, test::uniform_machine(1));
     const Placement placement(problem->groups, 0);
     QVERIFY(std::abs(error_of(problem, placement).deviation() / std::hypot(0.3, 0.03) - 1) < 0.01);
+
+    // Times on a CPU are known no better than on one of the catalogue.
+    Device cpu = problem->machine->device(0);
+    cpu.kind = DeviceKind::cpu;
+    const double described =
+        error_of(test::problem(graph, Machine("described", {cpu}, {}, {})), placement).deviation();
+    Device known = device_of(shipped_devices().find_device("EPYC 7302"));
+    known.name = "cpu:0";
+    const double catalogued =
+        error_of(test::problem(graph, Machine("known", {known}, {}, {})), placement).deviation();
+    QVERIFY2(described >= catalogued, qPrintable(QString::number(catalogued)));
 
     GraphBuilder builder("measured", 1, Training::none);
     Op op;
