@@ -129,6 +129,11 @@ void TestMachineFile::efficienciesOfADevice() {
         QVERIFY(machine_json(machine).find('"' + std::string(field.name) + '"') != std::string::npos);
     QVERIFY(machine_json(read_machine(fileWith("m4.json", kMachine))).find("efficiencies") ==
             std::string::npos);
+    // A model of the catalogue says what kind of device it is.
+    const Machine named = read_machine(
+        fileWith("m5.json", R"({"format": "placewright.machine", "version": 1, "name": "n", "devices": [
+            {"name": "gpu:0", "model": "RTX 3060"}], "channels": [], "routes": []})"));
+    QCOMPARE(named.device(0).kind, DeviceKind::gpu);
     // It says nothing of a framework's memory on a GPU.
     Device gpu = own;
     gpu.kind = DeviceKind::gpu;

@@ -104,12 +104,11 @@ DeviceKind read_device_kind(const JsonValue& value) {
 }
 
 Device read_device(const JsonValue& value) {
-    const DeviceKind kind = read_device_kind(value.at("kind"));
     const std::string model = value.at("model").text();
     const std::shared_ptr<const DeviceModel> known = model_of(value);
     Device device = known ? device_of(known) : Device();
     device.name = value.text_or("name", "");
-    device.kind = kind;
+    if (!known || value.find("kind")) device.kind = read_device_kind(value.at("kind"));
     device.model = model;
     device.peak_flops = value.number_or("peak_flops", device.peak_flops);
     device.memory_bandwidth = value.number_or("memory_bandwidth", device.memory_bandwidth);

@@ -140,8 +140,8 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
                 (count == 1 ? "" : std::to_string(count) + "x ") + std::string(model);
             if (count == 0)
                 throw InputError(printable(text, 200), "",
-                                 in_quotes(printable(std::string(part), 80)) + " has a count of 0 or above " +
-                                     std::to_string(kMostGpus));
+                                 in_quotes(printable(std::string(part), 80)) +
+                                     " has another count than 1 to " + std::to_string(kMostGpus));
             if (device->kind == DeviceKind::cpu) {
                 if (parts.cpu || count > 1)
                     throw InputError(printable(text, 200), "", "has several CPUs, expected one");
@@ -168,7 +168,7 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
                              " is no device and no link that is known by name" + similar_text(similar) +
                              "; placewright-cli machines --devices lists them");
     }
-    if (parts.gpus.empty()) return {};
+    if (parts.gpus.empty() && !parts.cpu) return {};
     if (parts.gpus.size() > kMostGpus)
         throw InputError(printable(text, 200), "",
                          "has " + std::to_string(parts.gpus.size()) + " GPUs, expected up to " +
