@@ -255,14 +255,27 @@ private:
         for (const SweepCase& one : cases_) for_each_search(one, use);
     }
 
+    static SearchTable read_own_table(const Path& file) {
+        try {
+            return read_search_table(file);
+        } catch (const InputError& error) {
+            throw InputError(file.string(), "",
+                             without_prefix(error.what(), file.string() + ": ") +
+                                 "; a sweep goes on with the table that it has written: give another --out");
+        }
+    }
+
     void add_known(const Path& file) {
-        const SearchTable table = read_search_table(file);
+        const SearchTable table = read_own_table(file);
         if (table.objective != objective_)
             throw InputError(file.string(), "",
                              "has another objective (" + std::string(table.objective->id) +
                                  ") than the sweep; give another --out");
         for (const TabledSearch& search : table.searches) {
-            if (search.budget != 0 && search.budget != sweep_.evaluations && is_wanted(search.key))
+            if (search.budget == 0)
+                throw InputError(file.string(), "",
+                                 "has searches of a comparison, not of a sweep; give another --out");
+            if (search.budget != sweep_.evaluations && is_wanted(search.key))
                 throw InputError(file.string(), "",
                                  "has searches of " + std::to_string(search.budget) + " evaluations, but " +
                                      arguments_.file + " asks for " + std::to_string(sweep_.evaluations) +

@@ -113,6 +113,19 @@ void TestCliSweep::goesOnWhereItEnded() {
     QVERIFY2(refused.err.contains("has searches of 50 evaluations") && refused.err.contains("asks for 60"),
              refused.err);
 
+    // Only the table of a sweep is continued.
+    const QString junk = write("junk.csv", "a,b\n1,2\n"), compared = path("of-compare.csv");
+    object_of({"compare", "alexnet", "--machine", "2x-v100-pcie", "--algorithms", "random", "--seeds", "1",
+               "--evaluations", "5", "--csv", compared});
+    for (const QString& wrong : {junk, compared}) {
+        const QByteArray before = content_of(wrong);
+        const Result stopped = run({"sweep", smaller, "--out", wrong});
+        QCOMPARE(stopped.status, 3);
+        QVERIFY2(stopped.err.contains(wrong.toUtf8()) && stopped.err.contains("give another --out"),
+                 stopped.err);
+        QCOMPARE(content_of(wrong), before);
+    }
+
     // A network that has changed since would make two halves that cannot be compared.
     const QString changing = write("changing.json", R"({"format": "placewright.sweep", "version": 1,
         "networks": ["own.json"], "machines": ["pair.json"], "algorithms": ["genetic"], "evaluations": 50, "seeds": 1})");
