@@ -173,7 +173,7 @@ void print_case(const ComparedCase& compared) {
               << "\n\n"
               << table(standing_alignment(compared), rows);
     const bool marked = std::ranges::any_of(rows, [](const auto& row) { return row[3].starts_with("≈"); });
-    if (marked) std::cout << "≈ as fast as the best, within the error of the simulation\n";
+    if (marked) std::cout << "≈ equally fast, within the error of the simulation\n";
 }
 
 }  // namespace

@@ -81,13 +81,20 @@ void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& pr
             (fastest == nullptr || run->progress.best.value_s < fastest->progress.best.value_s))
             fastest = run;
     }
+    double slowest_equal_s = 0;
     for (const Standing& standing : all) {
         const ComparedRun* run = best_run(standing);
         if (run == nullptr) continue;
-        compared.equal_to_fastest[standing.contestant] =
-            run == fastest ||
+        if (run == fastest ||
             speed_up(problem, simulation, *fastest->progress.best_placement, *run->progress.best_placement)
-                .is_within_error();
+                .is_within_error())
+            slowest_equal_s = std::max(slowest_equal_s, run->progress.best.value_s);
+    }
+    // Similar placements are told apart by less. One between two that are equal is equal to them, too.
+    for (const Standing& standing : all) {
+        const ComparedRun* run = best_run(standing);
+        if (run != nullptr)
+            compared.equal_to_fastest[standing.contestant] = run->progress.best.value_s <= slowest_equal_s;
     }
 }
 
@@ -134,10 +141,9 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     if (all.empty()) return rows;
     const Standing& best =
         *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
-    const Standing& fastest = *std::ranges::min_element(all, {}, &Standing::best_s);
+    const bool any_equal = std::ranges::count(compared.equal_to_fastest, true) > 1;
     for (const Standing& standing : all) {
-        const bool equal = &standing != &fastest && !compared.equal_to_fastest.empty() &&
-                           compared.equal_to_fastest[standing.contestant];
+        const bool equal = any_equal && compared.equal_to_fastest[standing.contestant];
         const auto faster = speedup(compared, standing);
         const auto undefined = static_cast<std::size_t>(std::ranges::count_if(
             standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));

@@ -46,8 +46,8 @@ void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& pr
 
 /// Returns a header and one row per algorithm: mean and interval, best, effort to come within 5 %, speed-up
 /// over one device, p against the algorithm with the lowest mean; with a bound also how much the best is
-/// above it at most. A best that is equal to the lowest one within the error of the simulation is marked by
-/// "≈".
+/// above it at most. Where several bests are equal to the lowest within the error of the simulation, "≈"
+/// marks all of them, the lowest, too.
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
 /// One letter per column: l (left) or r (right).
 std::string standing_alignment(const ComparedCase& compared);

@@ -618,7 +618,7 @@ void CompareWindow::showTest() {
     const Standing &first = of(m_first), &second = of(m_second);
     for (const Standing* each : {&first, &second}) {
         if (each->fitting == each->runs.size()) continue;
-        const QString title = toQString(item->compared.contestants[each->contestant].algorithm->title);
+        const QString title = contestantTitle(each->contestant);
         const std::size_t unfit = each->runs.size() - each->fitting;
         m_test->setText((unfit == 1 ? tr("no test: 1 search of %1 found nothing that fits the memory")
                                     : tr("no test: %L2 searches of %1 found nothing that fits the memory"))
@@ -627,11 +627,12 @@ void CompareWindow::showTest() {
         return;
     }
     const double difference_s = first.score_s.mean - second.score_s.mean;
-    const QString difference =
-        (difference_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(difference_s));
+    const QChar minus(u'\u2212');
+    const QString difference = (difference_s > 0 ? QChar(u'+') : minus) + secondsText(std::abs(difference_s));
     if (const auto test = welch_test(first.score_s, second.score_s)) {
+        const QString t = QString::number(test->t, 'f', 2).replace(u'-', minus);
         m_test->setText(tr("%1 · t = %2 · p = %3: %4")
-                            .arg(difference, QString::number(test->t, 'f', 2), toQString(p_text(test->p)),
+                            .arg(difference, t, toQString(p_text(test->p)),
                                  test->p < 0.05 ? tr("significant") : tr("not significant")));
     } else if (difference_s == 0) {
         m_test->setText(tr("no difference"));
