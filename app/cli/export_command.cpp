@@ -91,11 +91,11 @@ int export_placement(const ExportArguments& arguments) {
         placed.placement = read_placement(arguments.placement, *job.problem, &notes);
     for (const std::string& note : notes)
         std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
+    if (format.refusal != nullptr) {
+        const std::string refusal = format.refusal(placed.network_file, *job.problem->forward);
+        if (!refusal.empty()) throw InputError(arguments.job.network, "", refusal);
+    }
     try {
-        if (format.refusal != nullptr) {
-            const std::string refusal = format.refusal(placed.network_file, *job.problem->forward);
-            if (!refusal.empty()) throw PlacementError(refusal);
-        }
         Simulator simulator(job.problem, job.simulation);
         const Outcome before = simulator.run(placed.placement);
         Outcome after = before;

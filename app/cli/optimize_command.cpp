@@ -221,8 +221,11 @@ std::string headroom_text(const Headroom& headroom, double value_s) {
         text += "The fullest device holds " + now + " % of its memory, not " + before +
                 " %: ops were moved to leave room. ";
     const double higher = (value_s / headroom.value_s - 1) * 100;
-    text += "The value is " + decimals("%.2f", std::abs(higher)) + (higher < 0 ? " % lower" : " % higher") +
-            " than what the search found. --headroom 0 turns this off.";
+    const std::string percent = decimals("%.2f", std::abs(higher));
+    text +=
+        "The placement is " +
+        (percent == "0.00" ? "as fast as" : percent + (higher < 0 ? " % faster than" : " % slower than")) +
+        " what the search found, which --headroom 0 keeps.";
     return text;
 }
 
@@ -243,7 +246,7 @@ void print_found(const Job& job, const Found& found) {
         std::cout << ", "
                   << speed_up_text(
                          speed_up(job.problem, job.simulation, found.placement(), job.single_device),
-                         single_device_name(job));
+                         printable(single_device_text(job)));
     }
     std::cout << '\n';
     if (found.headroom) std::cout << wrapped(headroom_text(*found.headroom, best.value_s), 0);

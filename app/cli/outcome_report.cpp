@@ -35,7 +35,8 @@ void print_outcome(const Job& job, const Placement& placement, const Outcome& ou
     // Other objectives decide by their own memory figures.
     if (job.objective->is_step_time())
         std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory");
-    std::cout << "; " << outcome.ops_run << " ops run, " << outcome.transfers << " transfers\n\n";
+    std::cout << "; " << outcome.ops_run << " ops run, " << outcome.transfers
+              << (outcome.transfers == 1 ? " transfer\n\n" : " transfers\n\n");
     std::vector<Row> rows{{"device", "busy", "share", "peak", "memory"}};
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
         rows.push_back(
@@ -59,13 +60,6 @@ void print_outcome(const Job& job, const Placement& placement, const Outcome& ou
     }
     if (rows.size() == 1) return;
     std::cout << '\n' << table("lrrrr", rows);
-}
-
-std::string single_device_name(const Job& job) {
-    const Machine& machine = *job.problem->machine;
-    const DeviceId device = job.single_device.front();
-    const bool one = std::ranges::all_of(job.single_device, [&](DeviceId other) { return other == device; });
-    return one ? printable(machine.device(device).name) + " alone" : "one device";
 }
 
 std::string bound_text(const Job& job, const Score& score, const Bound& bound) {

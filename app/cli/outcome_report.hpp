@@ -18,10 +18,6 @@ void print_outcome(const Job& job, const Placement& placement, const Outcome& ou
 /// 80 %; nothing if the cost model makes no statement about real devices.
 void add_interval(Json& json, const Job& job, const Placement& placement, const Outcome& outcome);
 
-/// Name of the single-device placement that others are compared with: "gpu:0 alone", or "one device" if some
-/// ops are not allowed on it.
-std::string single_device_name(const Job& job);
-
 /// ", at most 20 % above optimal (bound 72.3 ms by windows)"; empty if the placement does not fit, which no
 /// bound applies to, or nothing is proven.
 std::string bound_text(const Job& job, const Score& score, const Bound& bound);

@@ -144,7 +144,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
         std::cout << ", "
                   << speed_up_text(
                          speed_up(job.problem, job.simulation, predicted.placement, job.single_device),
-                         single_device_name(job));
+                         printable(single_device_text(job)));
         if (predicted.begins_alone && predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
             std::cout
                 << ".\nOne device is faster: --best also scores the intermediate placements, one device "

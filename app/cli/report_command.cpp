@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/cli/report_command.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -11,6 +12,7 @@
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
+#include "core/job/option_values.hpp"
 #include "core/job/report.hpp"
 
 namespace placewright {
@@ -37,6 +39,12 @@ int report_placement(const ReportArguments& arguments) {
         std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
     ReportContext context;
     context.bound = tightest_bound(job);
+    const auto conditions = scoring_conditions(job);
+    for (const auto& [name, value] : option_values(arguments.job.options())) {
+        if (std::ranges::find(conditions, name, &std::pair<std::string, std::string>::first) ==
+            conditions.end())
+            context.options.push_back(name + ": " + to_string(value));
+    }
     try {
         write_file(arguments.out, html_report(job, placement, context));
     } catch (const PlacementError& error) {

@@ -147,7 +147,8 @@ private:
                     ": the gap is " + percent_of(value_s - context_.bound->value_s, context_.bound->value_s) +
                     ".</p>\n";
         if (job_.single_device_s > 0 && assessment_.is_defined())
-            text += "<p>Everything on one device takes " + format_seconds(job_.single_device_s) +
+            text += "<p>Everything on " + html_text(single_device_text(job_)) + " takes " +
+                    format_seconds(job_.single_device_s) +
                     (job_.single_device_fits ? "" : ", and does not fit") + ".</p>\n";
         if (const auto& made = about_.produced_by)
             text += "<p>Found by " + html_text(made->algorithm) + " with seed " + std::to_string(made->seed) +

@@ -13,11 +13,11 @@ namespace {
 constexpr std::array<Objective, 3> kObjectives{{
     {"step-time", "Step time", "Seconds per batch in the event simulation.", nullptr},
     {"max-load", "Max load",
-     "Seconds per sample in a pipeline: the load of the busiest device, including its transfers to and from "
+     "Seconds per batch in a pipeline: the load of the busiest device, including its transfers to and from "
      "the CPU's memory.",
      max_load},
     {"block-latency", "Block latency",
-     "Seconds for one sample if ops are called block by block; inference only.", block_latency},
+     "Seconds for one batch if ops are called block by block; inference only.", block_latency},
 }};
 
 }  // namespace

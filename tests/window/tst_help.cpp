@@ -227,7 +227,7 @@ private Q_SLOTS:
             }
         }
         QVERIFY(ran > 15);
-        QCOMPARE(shown, 2);
+        QCOMPARE(shown, 3);
     }
 
     void searchFindsLines() {

@@ -112,9 +112,9 @@ private Q_SLOTS:
         const auto* formats = dialog.child<QListWidget>("formats");
         for (int row = 0; row < formats->count(); ++row) {
             const QString shownText = formats->item(row)->text();
-            QCOMPARE(shownText.contains("Only for a network that is opened from an ONNX model"),
+            QCOMPARE(shownText.contains("This format is for networks that are opened from an ONNX model"),
                      shownText.startsWith("ONNX"));
-            QCOMPARE(shownText.contains("the network has no layers"),
+            QCOMPARE(shownText.contains("The network has no layers"),
                      shownText.startsWith("llama.cpp") || shownText.startsWith("vLLM") ||
                          shownText.startsWith("DeepSpeed") || shownText.startsWith("Megatron"));
         }

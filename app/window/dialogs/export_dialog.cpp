@@ -283,7 +283,8 @@ void ExportDialog::showFormats() {
         const PlacementFormat& format = placement_formats()[i];
         const std::string refusal =
             format.refusal != nullptr ? format.refusal(network, graph) : std::string();
-        const QString help = toQString(refusal.empty() ? format.help : std::string_view(refusal));
+        QString help = toQString(refusal.empty() ? format.help : std::string_view(refusal));
+        help.front() = help.front().toUpper();
         QListWidgetItem* item = m_formats->item(static_cast<int>(i));
         item->setText(toQString(format.title) + QLatin1Char('\n') + help);
         item->setToolTip(help);

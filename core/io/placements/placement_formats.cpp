@@ -136,7 +136,7 @@ Placement repair_device_map(const PlacedNetwork& placed) {
 }
 
 std::string refusal_but_of_onnx(const Path& network_file, const Graph&) {
-    return is_onnx(network_file) ? "" : "Only for a network that is opened from an ONNX model";
+    return is_onnx(network_file) ? "" : "this format is for networks that are opened from an ONNX model";
 }
 
 std::string refusal_but_of_layers(const Path&, const Graph& network) {
