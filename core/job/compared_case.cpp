@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/algorithms.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
