@@ -52,6 +52,7 @@ Json benchmark_json(const Job& job, std::span<const PhysicalDevice> devices, con
             {"overhead_s", measured.overhead_s ? Json(*measured.overhead_s) : Json(nullptr)},
             {"disturbed", measured.disturbed},
             {"warning", measured.noise_warning()},
+            {"cores_for_accelerators", measured.cores_for_accelerators},
             {"library", measure_module().version()},
             {"devices", std::move(rows)}};
 }

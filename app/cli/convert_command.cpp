@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "app/cli/convert_command.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 
 #include "app/cli/search_arguments.hpp"
@@ -18,8 +20,11 @@ namespace {
 
 /// Throws UsageError for an output whose name promises another format.
 void expect_json(const std::string& file) {
-    for (const char* other : {".onnx", ".pt", ".pt2", ".pth", ".gguf", ".safetensors", ".dot", ".gv"}) {
-        if (Path(file).extension() == other)
+    std::string extension = Path(file).extension().string();
+    std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const char* other :
+         {".onnx", ".pt", ".pt2", ".pth", ".pb", ".gguf", ".safetensors", ".dot", ".gv", ".csv"}) {
+        if (extension == other)
             throw UsageError(file + ": convert writes JSON; give a name that ends in .json");
     }
 }

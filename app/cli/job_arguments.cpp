@@ -155,7 +155,7 @@ void ReadingArguments::check_language(const std::string& name, const NetworkFile
         throw UsageError(
             given + ": " + name +
             " is a graph of ops with sizes of its own; these options are for language models that "
-            "are read from config.json, a model folder or a GGUF file");
+            "are read from config.json, a model folder, a GGUF file, or by a name that ships (llama-3-70b)");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {

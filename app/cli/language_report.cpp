@@ -39,7 +39,10 @@ std::string text_of(const PhaseFigures& figures) {
 
 std::string text_of(const FrameworkSplit& split, double value_s) {
     std::string title = split.algorithm->title + ", as " + split.framework + " splits";
-    if (split.would_stream) title += " (and would run the CPU's ops on a GPU: --offload stream)";
+    if (split.would_stream)
+        title +=
+            " (but with the CPU's ops on the CPU; Accelerate copies their weights to a GPU: --offload "
+            "stream)";
     if (!split.score.fits) return title + ": does not fit the memory";
     return title + ": " + format_seconds(split.score.value_s) + ", this placement is " +
            decimals("%.2f", split.score.value_s / value_s) + " times as fast";
@@ -83,7 +86,8 @@ void add_language(Json& json, const LanguageReport& report) {
     for (const FrameworkSplit& split : report.splits)
         splits.push_back({{"algorithm", split.algorithm->id},
                           {"objective_s", split.score.value_s},
-                          {"fits", split.score.fits}});
+                          {"fits", split.score.fits},
+                          {"would_stream", split.would_stream}});
     json["language"] = {{"phases", std::move(phases)}, {"framework_splits", std::move(splits)}};
 }
 

@@ -16,6 +16,25 @@
 #include "core/job/report.hpp"
 
 namespace placewright {
+namespace {
+
+/// The options that differ from the defaults, beside those that a report has in its table.
+std::vector<std::string> options_beside(const std::vector<std::pair<std::string, std::string>>& conditions,
+                                        const JobArguments& job) {
+    std::vector<std::string> options;
+    for (const auto& option : option_values(job.options())) {
+        const std::string& name = option.first;
+        const bool is_told =
+            name.starts_with("penalty_") || name == "host_time_s" || name == "pipeline_order" ||
+            std::ranges::any_of(conditions, [&](const auto& told) { return told.first == name; });
+        if (!is_told)
+            options.push_back(name + ": " +
+                              (name == "constraints" ? job.constraints : to_string(option.second)));
+    }
+    return options;
+}
+
+}  // namespace
 
 void ReportArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
@@ -39,12 +58,7 @@ int report_placement(const ReportArguments& arguments) {
         std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
     ReportContext context;
     context.bound = tightest_bound(job);
-    const auto conditions = scoring_conditions(job);
-    for (const auto& [name, value] : option_values(arguments.job.options())) {
-        if (std::ranges::find(conditions, name, &std::pair<std::string, std::string>::first) ==
-            conditions.end())
-            context.options.push_back(name + ": " + to_string(value));
-    }
+    context.options = options_beside(scoring_conditions(job), arguments.job);
     try {
         write_file(arguments.out, html_report(job, placement, context));
     } catch (const PlacementError& error) {

@@ -295,7 +295,7 @@ private:
         if (part_.is_all()) return;
         const Path own = part_file(out_, part_);
         if (std::error_code error; std::filesystem::exists(own, error)) {
-            for (const TabledSearch& search : read_search_table(own).searches) own_.insert(search.key);
+            for (const TabledSearch& search : read_own_table(own).searches) own_.insert(search.key);
         }
     }
 
@@ -425,7 +425,7 @@ private:
         std::vector<Path> parts = part_files(out_);
         for (const Path& file : parts) add_known(file);
         if (std::error_code error; !part_.is_all() && std::filesystem::exists(out_, error)) {
-            for (TabledSearch& search : read_search_table(out_).searches) {
+            for (TabledSearch& search : read_own_table(out_).searches) {
                 SearchKey key = search.key;
                 known_.try_emplace(std::move(key), std::move(search));
             }
@@ -463,8 +463,7 @@ private:
                 all, {}, [](const Standing& standing) { return standing.score_s.mean; });
             const bool fits = best.fitting == best.runs.size();
             const auto above = gap(one, best);
-            rows.push_back({one.labels[0], one.labels[1],
-                            std::string(one.contestants[best.contestant].algorithm->id),
+            rows.push_back({one.labels[0], one.labels[1], contestant_name(one.contestants, best.contestant),
                             fits ? format_seconds(best.score_s.mean) : "does not fit",
                             fits ? format_seconds(best.best_s) : "-",
                             above ? decimals("%.0f %%", whole_percent(*above)) : "-", one.labels[2]});

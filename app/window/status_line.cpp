@@ -298,7 +298,7 @@ void StatusLine::showFigure() {
     if (const auto& language = job.language) {
         status += QStringLiteral(" · ") +
                   tokenRateText(tokens_per_s(*language, job.problem->network->batch(), outcome));
-        if (job.simulation.in_flight > 1 && !outcome.steady_step_time_s)
+        if (job.simulation.batches_in_flight() > 1 && !outcome.steady_step_time_s)
             status += tr(" while the pipeline fills and drains");
         // Of several batches the timeline shows when each ends.
         if (language->phase == LanguagePhase::prefill && job.simulation.batches == 1)

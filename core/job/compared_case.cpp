@@ -176,11 +176,11 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
 std::string distinct_options(const std::vector<Contestant>& contestants, std::size_t index) {
     const Contestant& one = contestants[index];
     const auto is_special = [&](const std::string& name, const OptionValue& value) {
-        return std::ranges::any_of(contestants, [&](const Contestant& other) {
-            const auto found = other.options.find(name);
-            return other.algorithm == one.algorithm &&
-                   (found == other.options.end() || found->second != value);
-        });
+        return one.tells_options || std::ranges::any_of(contestants, [&](const Contestant& other) {
+                   const auto found = other.options.find(name);
+                   return other.algorithm == one.algorithm &&
+                          (found == other.options.end() || found->second != value);
+               });
     };
     std::string special;
     for (const auto& [name, value] : one.options) {
@@ -196,7 +196,7 @@ std::string contestant_name(const std::vector<Contestant>& contestants, std::siz
 
 std::optional<Contestant> contestant_called(std::string_view name) {
     const std::size_t bracket = name.find(" (");
-    Contestant contestant{find_algorithm(name.substr(0, bracket)), {}};
+    Contestant contestant{find_algorithm(name.substr(0, bracket)), {}, true};
     if (contestant.algorithm == nullptr) return {};
     if (bracket == std::string_view::npos) return contestant;
     const std::vector<OptionInfo>& options = contestant.algorithm->options;

@@ -39,8 +39,10 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 /// not fit the memory.
 std::optional<double> gap(const ComparedCase& compared, const Standing& standing);
 
-/// Fills in equal_to_fastest for the case's runs of a problem; simulates the best placement of each
-/// contestant. False for all if nothing fits or the objective is not the step time.
+/// Fills in equal_to_fastest for the case's runs of a problem: of those whose best is as fast as the fastest
+/// within the error of their ratio, and of all that are not slower than one of them (placements that differ
+/// little are told apart by less). Simulates the best placement of each contestant. False for all if nothing
+/// fits or the objective is not the step time.
 void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& problem,
                 const SimulationOptions& simulation);
 
@@ -59,8 +61,8 @@ std::string value_name(const Objective& objective);
 std::string distinct_options(const std::vector<Contestant>& contestants, std::size_t index);
 /// Name of a contestant in tables: the id of its algorithm and these options, "auto (policy=false)".
 std::string contestant_name(const std::vector<Contestant>& contestants, std::size_t index);
-/// The contestant with such a name: options that the name does not tell keep their defaults. Nothing if the
-/// algorithm, an option or its value is not known.
+/// The contestant with such a name, which it keeps whatever the others are. Options that the name does not
+/// tell keep their defaults. Nothing if the algorithm, an option or its value is not known.
 std::optional<Contestant> contestant_called(std::string_view name);
 
 /// A learning curve in a field of a table: "EVALUATIONS:SECONDS:BEST_S" for each point, with a "!" where the

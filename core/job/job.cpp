@@ -142,7 +142,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
 std::string single_device_text(const Job& job) {
     const DeviceId device = job.single_device.front();
     const bool one = std::ranges::all_of(job.single_device, [&](DeviceId other) { return other == device; });
-    return one ? job.machine->device(device).name + " alone" : "one device, as far as the constraints allow";
+    return one ? job.machine->device(device).name + " alone" : "one device as far as possible";
 }
 
 std::optional<Placement> by_op_names(std::span<const DeviceId> placement, const Problem& from,

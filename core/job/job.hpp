@@ -81,9 +81,10 @@ std::string estimated_details(const std::vector<NetworkFile::Estimated>& estimat
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
 /// Loads the job of a network that was read from `file` and to which the supplements have been applied.
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
-/// What Job::single_device is: "gpu:0 alone", or one device and others if some ops are not allowed on it.
+/// What Job::single_device is: "gpu:0 alone", or "one device as far as possible" if it may not hold some ops.
 std::string single_device_text(const Job& job);
-/// The problem's options, with a cache for each batch in flight of a language model that generates tokens.
+/// The problem's options, with a cache for each batch in flight of a language model that generates tokens. A
+/// network file that a language model was converted to does not say that it is one.
 ProblemOptions problem_options(const JobOptions& options, const std::optional<LanguageOptions>& language);
 /// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference
 /// graph, MachineError for options that do not suit the machine.

@@ -112,7 +112,7 @@ void add_weight_changes(std::vector<Change>& changes, const Job& job) {
 std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool batch_is_open) {
     std::vector<Change> changes;
     if (trains(job, options)) add_training_changes(changes, job, options);
-    if (options.simulation.in_flight > 1)
+    if (options.simulation.batches_in_flight() > 1)
         changes.push_back({Change::Kind::in_flight, "--in-flight 1",
                            [](JobOptions& changed) { changed.simulation.in_flight = 1; }});
     if (batch_is_open) add_batch_changes(changes, job, options);

@@ -60,6 +60,7 @@ bool is_search_table(const Path& file);
 
 /// The searches by network, machine and options, in the order in which these come first; all cases have all
 /// algorithms of the table. Of searches with the same key the last counts. Placements are not known.
+/// contestant_called() knows the name of each algorithm, as read_search_table() makes sure.
 std::vector<ComparedCase> compared_cases(const SearchTable& table);
 
 }  // namespace placewright

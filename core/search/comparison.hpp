@@ -19,6 +19,7 @@ namespace placewright {
 struct Contestant {
     const AlgorithmInfo* algorithm = nullptr;
     OptionValues options;
+    bool tells_options = false;  ///< its name gives its options, also if no other contestant differs in them
 };
 
 /// Settings shared by all searches of a comparison.

@@ -12,7 +12,7 @@
 
 namespace placewright {
 
-/// Seconds for one sample if accelerators are called block by block (Tarnawski et al. 2020; greedy.cpp of
+/// Seconds for one batch if accelerators are called block by block (Tarnawski et al. 2020; greedy.cpp of
 /// their programs).
 ///
 /// The ops of an accelerator form pieces. The number of an op's piece is 1 plus the largest number of times

@@ -5,7 +5,7 @@
 
 namespace placewright {
 
-/// Seconds per sample of a pipeline in its steady state: the load of the busiest device ("max-load" of
+/// Seconds per batch of a pipeline in its steady state: the load of the busiest device ("max-load" of
 /// Tarnawski et al. 2020; dp.cpp of their programs).
 ///
 /// The load of a device is the time of its ops and, for an accelerator, the time to write each tensor that it

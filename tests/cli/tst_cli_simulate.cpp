@@ -38,6 +38,7 @@ private Q_SLOTS:
     void alexnetText();
     void bounds();
     void boundOfWhatDoesNotFit();
+    void reportSaysWhatWasSimulated();
 };
 
 void TestCliSimulate::handWorked_data() {
@@ -874,6 +875,20 @@ void TestCliSimulate::boundOfWhatDoesNotFit() {
     const QString scores = path("pointless.jsonl");
     told({"--scores", scores});
     QVERIFY(!QFile::exists(scores));
+}
+
+void TestCliSimulate::reportSaysWhatWasSimulated() {
+    const QString file = path("report.html");
+    QCOMPARE(run({"report", "alexnet", "--machine", "2x-v100-pcie", "--batch", "64", "--precision",
+                  "amp-fp16", "--batches", "4", "--in-flight", "2", "--out", file})
+                 .status,
+             0);
+    const QByteArray report = content_of(file);
+    for (const char* text :
+         {"<p>batch: 64</p>", "<p>precision: amp-fp16</p>", "Everything on gpu:0 alone takes "})
+        QVERIFY2(report.contains(text), text);
+    // The table has these.
+    QVERIFY(report.contains("in_flight") && !report.contains("<p>in_flight"));
 }
 
 QTEST_GUILESS_MAIN(TestCliSimulate)

@@ -52,6 +52,7 @@ private Q_SLOTS:
             const auto called = contestant_called(contestant_name(all, i));
             QVERIFY(called && called->algorithm == automatic);
             QCOMPARE(called->options, all[i].options);
+            QCOMPARE(contestant_name({*called}, 0), contestant_name(all, i));
         }
         for (const char* wrong : {"", "autos", "auto (", "auto ()", "auto (cpus)", "auto (cpus=)",
                                   "auto (cpus=true)", "auto (cpus=never", "auto (cpus=never,policy=false)",

@@ -21,6 +21,7 @@ private Q_SLOTS:
         QCOMPARE(machines_in("4x-v100-nvlink, 4x-v100-pcie"), (Names{"4x-v100-nvlink", "4x-v100-pcie"}));
         // The parts of one machine, as for the other commands.
         QCOMPARE(machines_in("RTX 4090, RTX 3060"), Names{"RTX 4090, RTX 3060"});
+        QCOMPARE(machines_in("EPYC 7742, 4x-v100-nvlink"), (Names{"EPYC 7742", "4x-v100-nvlink"}));
         QCOMPARE(machines_in("RTX 4090, RTX 3060; 4x-v100-pcie"),
                  (Names{"RTX 4090, RTX 3060", "4x-v100-pcie"}));
         QCOMPARE(machines_in("4x-v100-nvlink, 2x RTX 4090"), (Names{"4x-v100-nvlink", "2x RTX 4090"}));
@@ -124,6 +125,10 @@ void TestMachineParts::refused_data() {
                                 "\"NVIDIA GeForce RTX 3090\"";
     QTest::newRow("like no GPU") << "2x RTX 3900"
                                  << "\"RTX 3900\" is no device and no link that is known by name; ";
+    QTest::newRow("unknown beside a CPU") << "Ryzen 9 7950X, RTX 9999"
+                                          << "\"RTX 9999\" is no device and no link";
+    QTest::newRow("no GPU") << "EPYC 7742, PCIe 4.0 x8"
+                            << "has a link but no GPU";
     QTest::newRow("two links") << "RTX 4090, PCIe 3, PCIe 4"
                                << "has several links";
     QTest::newRow("two CPUs") << "RTX 4090, EPYC 7742, EPYC 9654"

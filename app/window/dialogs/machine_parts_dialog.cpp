@@ -133,6 +133,7 @@ void MachinePartsDialog::showResult() {
     } catch (const InputError&) {
         // A model that is being typed.
     }
+    if (found && found->channels().empty()) found.reset();  // without a GPU
     m_ok->setEnabled(found.has_value());
     if (!found) return m_result->setText(tr("Choose a model of GPU from the list."));
     const Machine& made = *found;

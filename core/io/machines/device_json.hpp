@@ -12,10 +12,10 @@
 
 namespace placewright {
 
-/// Reads a device of a machine or of a catalogue of parts; there it has no name. What it leaves out of peak
-/// FLOP/s, bandwidth and memory comes from the catalogue of devices, by its model; a device that gives all
-/// three is described by the file alone, unless it says "from_catalogue": true. "efficiencies" gives the
-/// parameters of its op times (Efficiencies); those left out are the catalogue's, or the defaults.
+/// Reads a device of a machine or of a catalogue of parts; there it has no name. What it leaves out of its
+/// kind, peak FLOP/s, bandwidth and memory comes from the catalogue of devices, by its model; a device that
+/// gives all three is described by the file alone, unless it says "from_catalogue": true. "efficiencies"
+/// gives the parameters of its op times (Efficiencies); those left out are the catalogue's, or the defaults.
 Device read_device(const JsonValue& value);
 /// Reads a channel. What it leaves out comes from the catalogue of links, by its model.
 Channel read_channel(const JsonValue& value);

@@ -159,7 +159,7 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
             unknown.push_back(model);
         }
     }
-    const bool has_parts = !parts.gpus.empty() || parts.link != nullptr || has_count;
+    const bool has_parts = !parts.gpus.empty() || parts.cpu || parts.link != nullptr || has_count;
     if (has_parts && !unknown.empty()) {
         std::vector<std::string> similar = catalogue.similar_devices(unknown.front());
         if (similar.empty()) similar = catalogue.similar_links(unknown.front());
@@ -168,6 +168,8 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
                              " is no device and no link that is known by name" + similar_text(similar) +
                              "; placewright-cli machines --devices lists them");
     }
+    if (parts.gpus.empty() && parts.cpu && parts.link != nullptr)
+        throw InputError(printable(text, 200), "", "has a link but no GPU that it leads to");
     if (parts.gpus.empty() && !parts.cpu) return {};
     if (parts.gpus.size() > kMostGpus)
         throw InputError(printable(text, 200), "",

@@ -14,12 +14,13 @@ namespace placewright {
 inline constexpr const char* kUsualCpu = "Ryzen 9 5950X";
 
 /// Makes a machine of parts by name: "2x RTX 4090, RTX 3060, Ryzen 9 7950X, PCIe 4.0 x8". The parts, in any
-/// order, are GPUs (with a count), one CPU and one link; of a PCIe link the lanes may be left out (16).
+/// order, are GPUs (with a count), one CPU and one link; of a PCIe link the lanes may be left out (16). A CPU
+/// alone is a machine, too.
 /// Without a CPU the machine has kUsualCpu, without a link each GPU has the first one of its data
 /// sheet. Every GPU reaches the CPU over its own PCIe link, one for each direction, and the other GPUs over
 /// the same two links, or over two of the kind that is named if that is no PCIe link (as through a switch); a
-/// transfer holds both at the same time. Nothing if the text is no list of parts: it has no GPU of the
-/// catalogue, no link and no count. Throws InputError for a part that is not known.
+/// transfer holds both at the same time. Nothing if the text is no list of parts: it has no device of
+/// the catalogue, no link and no count. Throws InputError for a part that is not known.
 std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue);
 
 /// Returns the machine of a file, of a shipped file's name, or of parts. Throws InputError.
