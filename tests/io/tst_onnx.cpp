@@ -518,7 +518,18 @@ private Q_SLOTS:
                 .node("Relu", {"y"}, {"z"})
                 .output("z")
                 .bytes(),
-            "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not positive");
+            "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not a number from "
+            "1 to "
+            "2147483647");
+        // The library divides by its square, which would overflow to 0.
+        row("block size",
+            single("DepthToSpace", {}, {{"blocksize", std::int64_t{1} << 33}})
+                .node("Relu", {"y"}, {"z"})
+                .output("z")
+                .bytes(),
+            "node \"y\" (pixel_shuffle): the shape of its output \"y\" is unknown: \"blocksize\" is not a "
+            "number from "
+            "1 to 2147483647");
         row("rank", single("ConvTranspose", {{8}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
             "node \"y\" (conv_transpose2d): the shape of its output \"y\" is unknown: its weight does "
             "not have as many extents as its input");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include <onnx/defs/schema.h>
@@ -76,17 +78,19 @@ bool gives_what_it_takes(const std::string& op) {
     return ops.contains(op);
 }
 
-/// Returns a text about an attribute that must be positive, since the library divides by it or loops up to
-/// it; empty if there is none.
+/// Returns a text about an attribute that must be positive and of 31 bits, since the library divides by it,
+/// by its square (blocksize), or loops up to it; empty if there is none.
 std::string wrong_attribute(const onnx::NodeProto& node) {
     constexpr std::array kPositive{"kernel_shape", "strides",     "dilations", "group",
                                    "blocksize",    "num_outputs", "size",      "hidden_size"};
     for (const onnx::AttributeProto& attribute : node.attribute()) {
         if (std::ranges::find(kPositive, attribute.name()) == kPositive.end()) continue;
-        const bool list = attribute.ints_size() > 0;
-        if (list ? std::ranges::any_of(attribute.ints(), [](auto item) { return item < 1; })
-                 : attribute.has_i() && attribute.i() < 1)
-            return '"' + attribute.name() + "\" is not positive";
+        const auto is_wrong = [](std::int64_t value) {
+            return value < 1 || value > std::numeric_limits<std::int32_t>::max();
+        };
+        if (attribute.ints_size() > 0 ? std::ranges::any_of(attribute.ints(), is_wrong)
+                                      : attribute.has_i() && is_wrong(attribute.i()))
+            return '"' + attribute.name() + "\" is not a number from 1 to 2147483647";
     }
     return {};
 }
