@@ -40,9 +40,8 @@ std::string text_of(const PhaseFigures& figures) {
 std::string text_of(const FrameworkSplit& split, double value_s) {
     std::string title = split.algorithm->title + ", as " + split.framework + " splits";
     if (split.would_stream)
-        title +=
-            " (but with the CPU's ops on the CPU; Accelerate copies their weights to a GPU: --offload "
-            "stream)";
+        title += " (timed with ops on the CPU; " + split.framework +
+                 " copies their weights to a GPU, as --offload stream does)";
     if (!split.score.fits) return title + ": does not fit the memory";
     return title + ": " + format_seconds(split.score.value_s) + ", this placement is " +
            decimals("%.2f", split.score.value_s / value_s) + " times as fast";

@@ -134,9 +134,9 @@ void TestMachineParts::refused_data() {
     QTest::newRow("two CPUs") << "RTX 4090, EPYC 7742, EPYC 9654"
                               << "has several CPUs";
     QTest::newRow("none of it") << "0x RTX 4090"
-                                << "has another count than 1 to 64";
+                                << "needs a count from 1 to 64";
     QTest::newRow("too many") << "99999999999999999999x RTX 4090"
-                              << "has another count than 1 to 64";
+                              << "needs a count from 1 to 64";
     QTest::newRow("too many together") << "60x RTX 4090, 60x RTX 3090"
                                        << "has 120 GPUs, expected up to 64";
 }

@@ -559,11 +559,14 @@ private Q_SLOTS:
         const QStringList before = textsOf(genetic);
         QCOMPARE(compare->unsavedSearches(), std::size_t{0});
         const QString exported = m_place->file(QStringLiteral("exported.csv"));
-        test::giveFile(exported);
-        for (QPushButton* button : compare->findChildren<QPushButton*>()) {
-            if (button->text().startsWith(QLatin1String("Export &searches"))) button->click();
-        }
-        QVERIFY(QFile::exists(exported));
+        const auto exportTo = [&](const QString& to, QLatin1String title) {
+            test::giveFile(to);
+            for (QPushButton* button : compare->findChildren<QPushButton*>()) {
+                if (button->text().startsWith(title)) button->click();
+            }
+            return QFile::exists(to);
+        };
+        QVERIFY(exportTo(exported, QLatin1String("Export &searches")));
         test::giveFile(exported);
         control<QPushButton>(compare, "openSearches")->click();
         QVERIFY(QTest::qWaitFor([&] { return compare->run()->file() == QLatin1String("exported.csv"); },
@@ -591,11 +594,7 @@ private Q_SLOTS:
         // So does a table of curves alone, which has another button.
         complaint.clear();
         const QString curves = m_place->file(QStringLiteral("curves.csv"));
-        test::giveFile(curves);
-        for (QPushButton* button : compare->findChildren<QPushButton*>()) {
-            if (button->text().startsWith(QLatin1String("Export &curves"))) button->click();
-        }
-        QVERIFY(QFile::exists(curves));
+        QVERIFY(exportTo(curves, QLatin1String("Export &curves")));
         test::giveFile(curves);
         control<QPushButton>(compare, "openSearches")->click();
         QVERIFY(QTest::qWaitFor([&] { return !complaint.isEmpty(); }, kPatience_ms));

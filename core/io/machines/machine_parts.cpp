@@ -140,8 +140,8 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
                 (count == 1 ? "" : std::to_string(count) + "x ") + std::string(model);
             if (count == 0)
                 throw InputError(printable(text, 200), "",
-                                 in_quotes(printable(std::string(part), 80)) +
-                                     " has another count than 1 to " + std::to_string(kMostGpus));
+                                 in_quotes(printable(std::string(part), 80)) + " needs a count from 1 to " +
+                                     std::to_string(kMostGpus));
             if (device->kind == DeviceKind::cpu) {
                 if (parts.cpu || count > 1)
                     throw InputError(printable(text, 200), "", "has several CPUs, expected one");
