@@ -521,6 +521,9 @@ private Q_SLOTS:
             "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not a number from "
             "1 to "
             "2147483647");
+        row("parameters of an op",
+            single("Sum", {{std::int64_t{1} << 60}, {std::int64_t{1} << 60}}, {}, {1}).bytes(),
+            "\"y\": its parameters are too large: their bytes exceed 2^63");
         // The library divides by its square, which would overflow to 0.
         row("block size",
             single("DepthToSpace", {}, {{"blocksize", std::int64_t{1} << 33}})

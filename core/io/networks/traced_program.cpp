@@ -261,7 +261,10 @@ private:
     void hold(Op& op, std::size_t index, Held& held) const {
         const Program::Parameter& parameter = program_.parameters[index];
         const bool trained = parameter.trained && readers_[index] > 0;
-        (trained ? op.parameter_bytes : op.resident_bytes) += parameter.tensor.bytes;
+        std::int64_t& sum = trained ? op.parameter_bytes : op.resident_bytes;
+        if (__builtin_add_overflow(sum, parameter.tensor.bytes, &sum))
+            throw InputError(file_, in_quotes(op.name),
+                             "its parameters are too large: their bytes exceed 2^63");
         if (parameter.path.empty()) return;
         const auto name = [&](const std::string& path, std::int64_t bytes) {
             held.paths.push_back(clean(path));
