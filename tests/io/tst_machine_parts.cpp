@@ -32,6 +32,7 @@ private Q_SLOTS:
     void two_gpus();
     void all_parts();
     void direct_links();
+    void unnamed_direct_links();
     void shipped_names_come_first();
     void not_parts();
     void refused_data();
@@ -84,6 +85,21 @@ void TestMachineParts::direct_links() {
     QCOMPARE(machine.channels()[machine.route(1, 0)[0]].model, std::string("PCIe 3.0 x16"));
     for (const ChannelId channel : machine.route(1, 4))
         QCOMPARE(machine.channels()[channel].model, std::string("NVLink 2 x6"));
+}
+
+void TestMachineParts::unnamed_direct_links() {
+    QCOMPARE(
+        direct_link_text("4x H100 SXM, EPYC 7742"),
+        std::string("the GPUs reach each other over PCIe 5.0 x16; if they are joined directly, name that "
+                    "link, too: \"4x H100 SXM, EPYC 7742, NVLink 4 x18\""));
+    // The text that it proposes says which links there are.
+    QCOMPARE(direct_link_text("4x H100 SXM, EPYC 7742, NVLink 4 x18"), std::string());
+    QCOMPARE(direct_link_text("4x H100 SXM, PCIe 5.0"), std::string());
+    QCOMPARE(direct_link_text("2x GH200 96GB"),
+             std::string("the GPUs reach each other over NVLink-C2C; if they are joined directly, name that "
+                         "link, too: \"2x GH200 96GB, NVLink 4 x18\""));
+    for (const char* text : {"H100 SXM", "2x RTX 4090", "4x-v100-nvlink", "EPYC 7742"})
+        QCOMPARE(direct_link_text(text), std::string());
 }
 
 void TestMachineParts::shipped_names_come_first() {

@@ -62,7 +62,8 @@ MachinePartsDialog::MachinePartsDialog(QWidget* parent) : QDialog(parent) {
     for (const LinkModel& link : catalogue.links()) m_link->addItem(toQString(link.model));
     m_link->setToolTip(
         tr("Link of each GPU to the host, and to the other GPUs unless they have a link of their "
-           "own such as NVLink; the lanes of consumer boards are often fewer than those of the card."));
+           "own such as NVLink, which has to be chosen here; the lanes of consumer boards are often "
+           "fewer than those of the card."));
     m_link->setAccessibleName(tr("Link"));
     form->addRow(tr("&Link"), m_link);
     m_cpu = new QComboBox;

@@ -76,6 +76,7 @@ const LinkModel* usual_link(const DeviceModel& gpu, const DeviceCatalogue& catal
 }
 
 struct Parts {
+    std::string name;  ///< "2x RTX 4090, PCIe 4.0 x8"
     std::vector<std::shared_ptr<const DeviceModel>> gpus;
     std::shared_ptr<const DeviceModel> cpu;
     const LinkModel* link = nullptr;
@@ -90,7 +91,7 @@ void add_channels(std::vector<Channel>& channels, const std::string& name, const
     }
 }
 
-Machine machine_of(const Parts& parts, const std::string& name, const DeviceCatalogue& catalogue) {
+Machine machine_of(const Parts& parts, const DeviceCatalogue& catalogue) {
     std::vector<Device> devices{device_of(parts.cpu)};
     devices.front().name = "cpu:0";
     std::vector<Channel> channels;
@@ -121,15 +122,16 @@ Machine machine_of(const Parts& parts, const std::string& name, const DeviceCata
                                   {channel(first + 2 * i), channel(first + 2 * j + 1)}});
         }
     }
-    return Machine(name, std::move(devices), std::move(channels), std::move(routes), Crossing::cut_through);
+    return Machine(parts.name, std::move(devices), std::move(channels), std::move(routes),
+                   Crossing::cut_through);
 }
 
-}  // namespace
-
-std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue) {
+/// The parts that the text names, without those that it leaves out. Nothing if it is no list of parts. Throws
+/// InputError.
+std::optional<Parts> parts_in(const std::string& text, const DeviceCatalogue& catalogue) {
     Parts parts;
+    std::string& name = parts.name;
     std::vector<std::string_view> unknown;
-    std::string name;
     bool has_count = false;
     const std::string ascii = with_letter_x(text);
     for (const std::string_view part : split_at(',', ascii)) {
@@ -175,8 +177,16 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
         throw InputError(printable(text, 200), "",
                          "has " + std::to_string(parts.gpus.size()) + " GPUs, expected up to " +
                              std::to_string(kMostGpus));
-    if (!parts.cpu) parts.cpu = catalogue.find_device(kUsualCpu);
-    return machine_of(parts, name, catalogue);
+    return parts;
+}
+
+}  // namespace
+
+std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue) {
+    std::optional<Parts> parts = parts_in(text, catalogue);
+    if (!parts) return {};
+    if (!parts->cpu) parts->cpu = catalogue.find_device(kUsualCpu);
+    return machine_of(*parts, catalogue);
 }
 
 namespace {
@@ -185,6 +195,15 @@ std::vector<std::string> similar_machines(const std::string& text) {
     std::vector<std::string> names;
     for (ShippedFile& file : shipped_machines()) names.push_back(std::move(file.name));
     return similar_names(text, names);
+}
+
+bool is_machine_file(const std::string& text) {
+    try {
+        find_machine_file(text);
+        return true;
+    } catch (const InputError&) {
+        return false;
+    }
 }
 
 }  // namespace
@@ -216,6 +235,23 @@ Machine find_machine(const std::string& text) {
     }
 }
 
+std::string direct_link_text(const std::string& text) {
+    if (is_machine_file(text)) return {};
+    const DeviceCatalogue& catalogue = shipped_devices();
+    const std::optional<Parts> parts = parts_in(text, catalogue);
+    if (!parts || parts->link != nullptr || parts->gpus.size() < 2) return {};
+    const DeviceModel& gpu = *parts->gpus.front();
+    const LinkModel* const usual = usual_link(gpu, catalogue);
+    for (const std::string& name : gpu.links) {
+        const LinkModel* const link = catalogue.find_link(name);
+        if (link == nullptr || is_pcie(*link) || link == usual) continue;
+        return "the GPUs reach each other over " + usual->model +
+               "; if they are joined directly, name that link, too: \"" + parts->name + ", " + link->model +
+               '"';
+    }
+    return {};
+}
+
 std::vector<std::string> machines_in(const std::string& text) {
     std::error_code ignored;
     if (std::filesystem::exists(text, ignored)) return {text};
@@ -225,15 +261,7 @@ std::vector<std::string> machines_in(const std::string& text) {
     };
     if (text.find(';') != std::string::npos) return list(';');
     std::vector<std::string> names = list(',');
-    const auto is_file = [](const std::string& name) {
-        try {
-            find_machine_file(name);
-            return true;
-        } catch (const InputError&) {
-            return false;
-        }
-    };
-    if (names.size() == 1 || std::ranges::all_of(names, is_file)) return names;
+    if (names.size() == 1 || std::ranges::all_of(names, is_machine_file)) return names;
     try {
         if (machine_of_parts(text, shipped_devices())) return {text};
     } catch (const InputError&) {

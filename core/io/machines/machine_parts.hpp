@@ -26,6 +26,11 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
 /// Returns the machine of a file, of a shipped file's name, or of parts. Throws InputError.
 Machine find_machine(const std::string& text);
 
+/// For a text for find_machine() of parts without a link, with GPUs that can be joined directly, as by
+/// NVLink: says that they have only their PCIe links, and how to name the other. Else empty. Throws
+/// InputError.
+std::string direct_link_text(const std::string& text);
+
 /// Returns the texts of several machines for find_machine(): those between semicolons, else the files and
 /// shipped names between commas. Commas also separate the parts of one machine, so a list with a name that is
 /// no file and not shipped is one machine if it can be made of these parts.
