@@ -455,24 +455,45 @@ private:
 
     void print_cases() const {
         std::vector<Row> rows{
-            {"network", "machine", "best algorithm", "mean", "best", "above bound", "options"}};
+            {"network", "machine", "best algorithm", "mean", "best", "above bound", "options", "searches"}};
+        const std::size_t planned = sweep_.algorithms.size() * sweep_.seeds.size();
+        bool is_whole = true, any_equal = false;
         for (const ComparedCase& one : compared_cases(known_table())) {
             const std::vector<Standing> all = one.all_standings();
             if (all.empty()) continue;
+            const auto finished =
+                static_cast<std::size_t>(std::ranges::count_if(one.runs, [&](const ComparedRun& run) {
+                    return is_wanted({one.labels[0], one.labels[1], one.labels[2],
+                                      std::string(one.contestants[run.contestant].algorithm->id), run.seed});
+                }));
+            is_whole = is_whole && (finished == 0 || finished == planned);
             const Standing& best = *std::ranges::min_element(
                 all, {}, [](const Standing& standing) { return standing.score_s.mean; });
             const bool fits = best.fitting == best.runs.size();
+            const bool is_equal =
+                fits && std::ranges::any_of(all, [&](const Standing& standing) {
+                    return &standing != &best && standing.score_s.mean <= best.score_s.mean * (1 + 1e-9);
+                });
+            any_equal = any_equal || is_equal;
             const auto above = gap(one, best);
-            rows.push_back({one.labels[0], one.labels[1], contestant_name(one.contestants, best.contestant),
-                            fits ? format_seconds(best.score_s.mean) : "does not fit",
-                            fits ? format_seconds(best.best_s) : "-",
-                            above ? decimals("%.0f %%", whole_percent(*above)) : "-", one.labels[2]});
+            rows.push_back(
+                {one.labels[0], one.labels[1],
+                 (is_equal ? "= " : "") + contestant_name(one.contestants, best.contestant),
+                 fits ? format_seconds(best.score_s.mean) : "does not fit",
+                 fits ? format_seconds(best.best_s) : "-",
+                 above ? decimals("%.0f %%", whole_percent(*above)) : "-", one.labels[2],
+                 // The table may have cases of other sweeps.
+                 finished == 0 ? "-" : std::to_string(finished) + " of " + std::to_string(planned)});
         }
         const bool has_options = sweep_.options.size() > 1 || !sweep_.options.front().label.empty();
-        if (!has_options) {
-            for (Row& row : rows) row.pop_back();
+        for (Row& row : rows) {
+            if (is_whole) row.pop_back();
+            if (!has_options) row.erase(row.begin() + 6);
         }
-        std::cout << table(has_options ? "lllrrrl" : "lllrrr", std::move(rows)) << '\n';
+        const std::string alignment =
+            std::string("lllrrr") + (has_options ? "l" : "") + (is_whole ? "" : "r");
+        std::cout << table(alignment, std::move(rows))
+                  << (any_equal ? "= other algorithms have the same mean, too\n\n" : "\n");
     }
 
     using Clock = std::chrono::steady_clock;

@@ -216,7 +216,7 @@ private:
             if (problem_.graph->op(op).phase == Phase::forward)
                 ++ops[placement_[problem_.grouping.group_of[op]]];
         }
-        HtmlTable table(2, {"Device", "Model", "Ops", "Computes", "of the step", "Peak memory", "Limit"});
+        HtmlTable table(2, {"Device", "Model", "Ops", "Computes", "Share of time", "Peak memory", "Limit"});
         for (DeviceId id = 0; id < problem_.devices; ++id) {
             const bool fits = assessment_.device_bytes[id] <= problem_.memory_limit_bytes[id];
             const std::string peak = format_bytes(assessment_.device_bytes[id]);
@@ -230,7 +230,7 @@ private:
     }
 
     std::string transfers() const {
-        HtmlTable table(1, {"Channel", "Transfers", "Bytes", "Busy", "of the step"});
+        HtmlTable table(1, {"Channel", "Transfers", "Bytes", "Busy", "Share of time"});
         bool any = false;
         for (std::size_t id = 0; id < problem_.channels; ++id) {
             if (outcome_.channel_transfers[id] == 0) continue;
