@@ -109,7 +109,9 @@ std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result,
 void CodesignArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives().first(1));
     command.remove_option(command.get_option("--machine"));
-    command.add_option("--catalogue", catalogue, "Priced parts: a file, or the name of a shipped one")
+    command
+        .add_option("--catalogue", catalogue,
+                    "Priced parts: a file, or the name of a shipped one (workstation-2021)")
         ->check(usage::path())
         ->required()
         ->type_name("C");

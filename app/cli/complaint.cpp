@@ -10,12 +10,6 @@
 namespace placewright {
 namespace {
 
-/// " (similar: NAME)" with the closest of the names, if one is close.
-std::string similar_to(const std::string& name, const std::vector<std::string>& names) {
-    const std::string closest = closest_name(name, names);
-    return closest.empty() ? closest : " (similar: " + closest + ")";
-}
-
 std::string unknown_option(const std::string& given, const CLI::App& command) {
     const std::string name = given.substr(0, given.find('='));
     std::vector<std::string> names;
@@ -29,8 +23,19 @@ std::string unknown_command(const std::string& name, const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
         names.push_back(known->get_name());
-    return name + ": there is no such command" + similar_to(name, names) + "; there are " +
-           usage::joined(names, ", ");
+    return usage::unknown(name, "command", names);
+}
+
+/// "GRAPH, --catalogue and --budget are required"; empty if the command has all that it always needs.
+std::string missing(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->get_required() && option->count() == 0) names.push_back(option->get_name());
+    }
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+    return names.empty() ? text : text + (names.size() == 1 ? " is required" : " are required");
 }
 
 }  // namespace
@@ -50,6 +55,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
         text = unknown_option(*option, command);
     } else if (!extras.empty()) {
         text = "unexpected argument " + extras.front();
+    } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !missing(command).empty()) {
+        text = missing(command);
     } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
         const bool repeated = text.find("At Most") != std::string::npos;
         text = text.substr(0, text.find(':')) + (repeated ? " is given more than once" : " needs a value");

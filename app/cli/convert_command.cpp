@@ -91,6 +91,7 @@ int convert_file(const ConvertArguments& arguments) {
         if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
         if (!precision.text.empty())
             throw UsageError("--precision: the sizes of a workload are those that were measured");
+        reading.refuse_language(files.front());
         return convert_workload(arguments);
     }
     if (!network.empty()) {
@@ -98,11 +99,11 @@ int convert_file(const ConvertArguments& arguments) {
         if (info == nullptr) {
             std::vector<std::string> known;
             for (const NetworkInfo& item : known_networks()) known.emplace_back(item.name);
-            throw UsageError("--network " + network + ": there is no such network; there are " +
-                             usage::joined(known, ", "));
+            throw UsageError(usage::unknown(network, "network", known, "--network"));
         }
         if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
         expect_json(files[0]);
+        reading.refuse_language(network);
         write_network(changed(info->build(batch > 0 ? batch : 32)), files[0]);
         return kDone;
     }
@@ -119,10 +120,11 @@ int convert_file(const ConvertArguments& arguments) {
         if (batch > 0) throw UsageError("--batch: a machine has no batch size");
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         if (!precision.text.empty()) throw UsageError("--precision: a machine has no tensors");
+        reading.refuse_language(files[0]);
         write_machine(read_machine(files[0]), files[1]);
     } else {
         NetworkFile read = read_network(files[0], reading.options(batch));
-        reading.check_language(files[0], read);
+        if (!read.language) reading.refuse_language(files[0]);
         report_estimated(files[0], read);
         write_network(changed(std::move(read.graph)), files[1]);
     }

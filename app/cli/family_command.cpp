@@ -71,8 +71,7 @@ int make_family(const FamilyArguments& arguments) {
     if (info == nullptr) {
         std::vector<std::string> known;
         for (const FamilyInfo& item : known_families()) known.emplace_back(item.name);
-        throw UsageError("NAME " + arguments.name + ": there is no such family; there are " +
-                         usage::joined(known, ", "));
+        throw UsageError(usage::unknown(arguments.name, "family", known, "NAME"));
     }
     const std::vector<bool> trained = training_half(arguments.count, arguments.seed);
     if (!arguments.out.empty()) {

@@ -138,8 +138,7 @@ void ReadingArguments::add_to(CLI::App& command) {
     command.add_flag("--split-layers", split_layers, "Ops of a language model's block may part");
 }
 
-void ReadingArguments::check_language(const std::string& name, const NetworkFile& network) const {
-    if (network.language) return;
+void ReadingArguments::refuse_language(const std::string& name) const {
     std::string given;
     const auto add = [&](bool is_given, const char* option) {
         if (is_given) given += (given.empty() ? "" : ", ") + std::string(option);
@@ -153,9 +152,9 @@ void ReadingArguments::check_language(const std::string& name, const NetworkFile
     add(split_layers, "--split-layers");
     if (!given.empty())
         throw UsageError(
-            given + ": " + name +
-            " is a graph of ops with sizes of its own; these options are for language models that "
-            "are read from config.json, a model folder, a GGUF file, or by a name that ships (llama-3-70b)");
+            given + ": the sizes in " + name +
+            " are fixed; these options are for language models that are read from config.json, a model "
+            "folder, a GGUF file, or by a name that ships (llama-3-70b)");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {
@@ -428,7 +427,7 @@ JobOptions JobArguments::options() const {
 
 NetworkFile JobArguments::read() const {
     NetworkFile file = read_network(find_network_file(network), reading.options(batch));
-    reading.check_language(network, file);
+    if (!file.language) reading.refuse_language(network);
     const Supplements beside = supplements();
     if (!beside.parameters.empty()) {
         Supplied supplied = sized(file.graph, beside.parameters);
@@ -471,6 +470,8 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--precision: " + network + " is a workload, whose times and sizes were measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
+    if (const std::string direct = job.own_machine ? "" : direct_link_text(machine); !direct.empty())
+        std::cerr << printable("placewright-cli: " + machine + ": " + direct, 8192) << '\n';
     if ((cost == "measured" || !times.empty() || !profile.empty()) && !job.own_machine) {
         const std::string unmeasured = unmeasured_text(*job.problem);
         if (!unmeasured.empty())

@@ -46,8 +46,8 @@ struct ReadingArguments {
 
     /// `batch` 0: no batch size is given. Throws UsageError.
     ReadOptions options(std::int64_t batch) const;
-    /// Throws UsageError if options of language models are given and the network that was read is none.
-    void check_language(const std::string& name, const NetworkFile& network) const;
+    /// Throws UsageError if options of language models are given. `name`: what is read, which is none.
+    void refuse_language(const std::string& name) const;
 };
 
 /// Options of the grouping of ops.

@@ -75,8 +75,7 @@ const AlgorithmInfo& chosen_algorithm(std::string_view id, std::string_view opti
     if (find_algorithm(id) != nullptr) return available_algorithm(id);
     std::vector<std::string> known;
     for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
-    throw UsageError(std::string(option) + ' ' + std::string(id) +
-                     ": there is no such algorithm; there are " + usage::joined(known, ", "));
+    throw UsageError(usage::unknown(std::string(id), "algorithm", known, std::string(option)));
 }
 
 void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings) {

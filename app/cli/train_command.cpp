@@ -64,9 +64,7 @@ public:
         } else {
             std::vector<std::string> known;
             for (const FamilyInfo& item : known_families()) known.emplace_back(item.name);
-            throw UsageError("--family " + arguments.family +
-                             ": there is no such family or folder; families are " +
-                             usage::joined(known, ", "));
+            throw UsageError(usage::unknown(arguments.family, "family or folder", known, "--family"));
         }
     }
 
@@ -106,6 +104,7 @@ private:
             throw UsageError("--parameters: the networks of a family have their own");
         if (!job.constraints.empty())
             throw UsageError("--constraints: the networks of a family have no ops of the same names");
+        job.reading.refuse_language(arguments_.family);
         GroupingArguments& grouping = job.grouping;
         if (arguments_.group_->count() == 0 && family.groups > 0) {
             grouping.group = "merge";
@@ -144,7 +143,7 @@ const PolicyInfo& chosen_policy(const std::string& id) {
     }
     std::vector<std::string> known;
     for (const PolicyInfo& info : policies()) known.push_back(info.id);
-    throw UsageError("--policy " + id + ": there is no such policy; there are " + usage::joined(known, ", "));
+    throw UsageError(usage::unknown(id, "policy", known, "--policy"));
 }
 
 /// State of a training in each MPI process.

@@ -12,6 +12,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/closest_name.hpp"
+
 namespace placewright::usage {
 
 /// `names` with `separator` between them.
@@ -19,6 +21,14 @@ inline std::string joined(const std::vector<std::string>& names, const std::stri
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : separator) + name;
     return text;
+}
+
+/// "--policy placto: there is no such policy (similar: placeto); there are placeto, ...". `what` is the noun
+/// for one of `known`.
+inline std::string unknown(const std::string& name, const std::string& what,
+                           const std::vector<std::string>& known, const std::string& option = "") {
+    return (option.empty() ? "" : option + ' ') + name + ": there is no such " + what +
+           similar_to(name, known) + "; there are " + joined(known, ", ");
 }
 
 /// Items of a comma-separated list; empty items are kept.

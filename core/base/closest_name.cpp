@@ -38,4 +38,22 @@ std::string closest_name(std::string_view name, const std::vector<std::string>& 
     return closest;
 }
 
+std::string similar_to(std::string_view name, const std::vector<std::string>& names) {
+    if (const std::string closest = closest_name(name, names); !closest.empty())
+        return " (similar: " + closest + ")";
+    std::string similar;
+    for (const std::string& candidate : names) {
+        std::vector<std::string> words(1);
+        for (const char c : candidate) {
+            if (c == '-') {
+                words.emplace_back();
+            } else {
+                words.back() += c;
+            }
+        }
+        if (!closest_name(name, words).empty()) similar += (similar.empty() ? "" : ", ") + candidate;
+    }
+    return similar.empty() ? similar : " (similar: " + similar + ")";
+}
+
 }  // namespace placewright

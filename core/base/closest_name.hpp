@@ -17,4 +17,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// of the length of `name`: then it is hardly one of the names with a slip.
 std::string closest_name(std::string_view name, const std::vector<std::string>& names);
 
+/// Names for a message, " (similar: simulated-annealing, load-annealing)": closest_name(), or if there is
+/// none the names of which a word between hyphens is as close. Empty if there is none either.
+std::string similar_to(std::string_view name, const std::vector<std::string>& names);
+
 }  // namespace placewright

@@ -231,6 +231,11 @@ void TestBase::slipsOfNames() {
     QCOMPARE(closest_name("--warp", names), "");
     QCOMPARE(closest_name("", names), "");
     QCOMPARE(closest_name(std::string(100'000, '-'), names), "");
+
+    const std::vector<std::string> algorithms{"tabu", "simulated-annealing", "load-annealing"};
+    QCOMPARE(similar_to("tbau", algorithms), " (similar: tabu)");
+    QCOMPARE(similar_to("anneling", algorithms), " (similar: simulated-annealing, load-annealing)");
+    QCOMPARE(similar_to("milp", algorithms), "");
 }
 
 void TestBase::silentStdout() {

@@ -57,7 +57,8 @@ void TestCliLearn::families() {
 
     const Result unknown = run({"family", "cifar100"});
     QCOMPARE(unknown.status, 2);
-    QVERIFY2(unknown.err.contains("NAME cifar100: there is no such family; there are cifar10, ptb, nmt"),
+    QVERIFY2(unknown.err.contains(
+                 "NAME cifar100: there is no such family (similar: cifar10); there are cifar10, ptb, nmt"),
              unknown.err);
     const Result blocked = run({"family", "nmt", "--count", "1", "--out", networks[0]["file"].toString()});
     QCOMPARE(blocked.status, 3);
@@ -292,10 +293,13 @@ void TestCliLearn::trainWrongUsage_data() {
     row("both", QStringList{"alexnet", "--family", "nmt"} + pair, 2,
         "train: give either --family or networks");
     row("no such family", QStringList{"--family", "cifar100"} + pair, 2,
-        "--family cifar100: there is no such family or folder; families are cifar10, ptb, nmt");
+        "--family cifar100: there is no such family or folder (similar: cifar10); there are cifar10, ptb, "
+        "nmt");
     row("empty folder", QStringList{"--family", "/proc/self/task"} + pair, 3,
         "/proc/self/task: holds no networks");
     row("no machine", {"--family", "nmt"}, 2, "--machine is required");
+    row("phase of a family", QStringList{"--family", "nmt", "--phase", "decode"} + pair, 2,
+        "--phase: the sizes in nmt are fixed; these options are for language models");
     row("no such policy", QStringList{"alexnet", "--policy", "oracle"} + pair, 2,
         "--policy oracle: there is no such policy; there are placeto");
     row("no such option", QStringList{"alexnet", "--set", "speed=1"} + pair, 2, "--set speed=1: ");

@@ -97,6 +97,13 @@ void TestCliUsage::wrongUsage_data() {
         "simulate: unknown option --bacthes=4 (similar: --batches); see placewright-cli simulate --help");
     row("slip in a command", {"optimise"},
         "optimise: there is no such command (similar: optimize); there are simulate, ");
+    row("slip in an algorithm", {"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "tabbu"},
+        "--algorithm tabbu: there is no such algorithm (similar: tabu); there are auto, ");
+    row("part of an algorithm", {"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "anealing"},
+        "(similar: simulated-annealing, load-annealing); there are auto, ");
+    row("a budget and parts", {"codesign", "alexnet"},
+        "codesign: --catalogue and --budget are required; see placewright-cli codesign --help");
+    row("nothing for codesign", {"codesign"}, "codesign: GRAPH, --catalogue and --budget are required");
     row("two networks", simulate({"resnet50"}), "simulate: unexpected argument resnet50");
     row("no batches", simulate({"--batches", "0"}),
         "--batches: expected a whole number from 1 to 100000, not 0");
@@ -272,6 +279,11 @@ void TestCliUsage::wrongUsage_data() {
     row("convert without output", {"convert", "in.json"}, "convert takes an input and an output file");
     row("convert to another format", {"convert", "in.json", "out.onnx"},
         "out.onnx: convert writes JSON; give a name that ends in .json");
+    row("phase of a generated network", {"convert", "--network", "alexnet", "out.json", "--phase", "prefill"},
+        "--phase: the sizes in alexnet are fixed");
+    row("sequence of a machine",
+        {"convert", PLACEWRIGHT_SOURCE_MODELS "/machines/1x-v100.json", "out.json", "--sequence", "9"},
+        "1x-v100.json are fixed");
     row("convert onto itself", {"convert", "in.json", "in.json"}, "in.json");
     row("convert three", {"convert", "a", "b", "c"}, "convert takes an input and an output file");
     row("generate without output", {"convert", "--network", "alexnet"},
