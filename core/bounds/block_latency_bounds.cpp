@@ -247,7 +247,7 @@ private:
         return static_cast<double>(network.solve(segment.block, segment.other)) * problem_.tick_s;
     }
 
-    static constexpr Ticks kForbidden = Ticks{1} << 55;
+    static constexpr Ticks kForbidden = kMostTicks;
 
     const Problem& problem_;
     HostMemory host_;

@@ -80,7 +80,16 @@ class LoadNetwork {
 public:
     LoadNetwork(const LoadModel& model, const LoadClass& one)
         : groups_(model.groups()), tick_s_(model.tick_s) {
-        const auto ticks = [&](double seconds) { return to_ticks(seconds, tick_s_); };
+        double all_s = 0;
+        for (const double group_s : one.group_s) all_s += std::isfinite(group_s) ? group_s : 0;
+        for (std::size_t b = 0; b < model.bundles.size(); ++b) all_s += one.read_s[b] + one.write_s[b];
+        // Where transfers take a million times as long as ops, the sum in Problem::tick_s exceeds Ticks.
+        // Times are rounded down to longer ticks then, so that a cut stays a lower bound.
+        constexpr double kMostInAll = 0x1p60;
+        while (tick_s_ > 0 && all_s > kMostInAll * tick_s_) tick_s_ *= 2;
+        const auto ticks = [&](double seconds) {
+            return tick_s_ > 0 ? static_cast<Ticks>(seconds / tick_s_) : 0;
+        };
         never_ = 1;
         for (const double group_s : one.group_s) never_ += std::isfinite(group_s) ? ticks(group_s) : 0;
         for (std::size_t b = 0; b < model.bundles.size(); ++b)
@@ -382,7 +391,8 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     const IntegerResult result = solve_integer(program, limits);
     // Optimal within the tolerance of the solver.
     if (result.finished && result.x.empty()) return cutoff_s;
-    return std::max(0.0, within_tolerance(result.bound) * unit_s);
+    // What the programme shows holds for loads below the cutoff alone.
+    return std::clamp(within_tolerance(result.bound) * unit_s, 0.0, cutoff_s);
 }
 
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)

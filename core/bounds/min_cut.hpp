@@ -2,6 +2,7 @@
 // Minimum cuts in networks with integer capacities.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +12,11 @@ namespace placewright {
 
 /// Times are whole ticks here, so that flows are exact.
 using Ticks = std::int64_t;
+/// Longer times count as this: a network or a packing with them still has a bound, and sums stay in range.
+inline constexpr Ticks kMostTicks = Ticks{1} << 55;
 /// With `tick_s` 0 (Problem::tick_s) all times are 0.
 inline Ticks to_ticks(double seconds, double tick_s) {
-    return tick_s > 0 ? std::llround(seconds / tick_s) : 0;
+    return tick_s > 0 ? std::llround(std::min(seconds / tick_s, static_cast<double>(kMostTicks))) : 0;
 }
 
 /// Vertices are on the side of the source or of the sink; an arc is paid if it goes from the source's side to

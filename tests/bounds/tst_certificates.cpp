@@ -132,6 +132,7 @@ private Q_SLOTS:
     void quickBoundsHold_data();
     void quickBoundsHold();
     void solversProveTheOptimum();
+    void boundsHoldWhereTimesDifferWidely();
     void packingIsExact();
     void pigeonholeCountsGroups();
     void devicesThatAreAlikeAreToldApart();
@@ -217,6 +218,40 @@ void TestCertificates::solversProveTheOptimum() {
         }
     }
     QVERIFY(pigeonhole_tighter > 10);
+}
+
+/// From links that take a million times as long as ops to ops that take a million times as long.
+void TestCertificates::boundsHoldWhereTimesDifferWidely() {
+    const Objective& objective = *find_objective("max-load");
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const auto usual = host_case(seed, Training::none);
+        Random random(seed + 17);
+        const auto spread = [&] { return std::exp2(random.uniform(-20, 20)); };
+        std::vector<Device> devices(usual->machine->devices().begin(), usual->machine->devices().end());
+        std::vector<Channel> channels(usual->machine->channels().begin(), usual->machine->channels().end());
+        for (Device& device : devices) {
+            device.peak_flops *= spread();
+            device.memory_bandwidth *= spread();
+        }
+        for (Channel& channel : channels) channel.bandwidth *= spread();
+        const Machine machine("wide", std::move(devices), std::move(channels),
+                              {usual->machine->routes().begin(), usual->machine->routes().end()});
+        const auto problem = make_problem(usual->graph, std::make_shared<const Machine>(machine), {});
+        const double optimum_s = least_value_s(*problem, objective);
+        const auto holds = [&](const Bound& bound) {
+            QVERIFY2(at_most(bound.value_s, optimum_s), qPrintable(QString("seed %1: %2 %3 > %4")
+                                                                       .arg(seed)
+                                                                       .arg(bound.name.c_str())
+                                                                       .arg(bound.value_s)
+                                                                       .arg(optimum_s)));
+        };
+        std::ranges::for_each(quick_bounds(*problem, objective), holds);
+        BoundEffort effort;
+        effort.seconds = 20;
+        effort.incumbent_s = optimum_s;
+        prove_bounds(*problem, objective, {}, effort, holds);
+        if (QTest::currentTestFailed()) return;
+    }
 }
 
 namespace {
