@@ -101,12 +101,12 @@ int export_placement(const ExportArguments& arguments) {
         Outcome after = before;
         const Placement asked = placed.placement;
         if (arguments.repair) {
-            placed.placement = format.repair(placed);
+            placed.placement = repaired_for(format, placed);
             after = simulator.run(placed.placement);
         }
         const std::vector<Moved> moved = moved_ops(*job.problem, asked, placed.placement);
         placed.about.predicted = prediction(job, placed.placement, after, 0);
-        WrittenPlacement written = format.write(placed);
+        WrittenPlacement written = written_as(format, placed);
         if (placed.placement != asked) {
             const Outcome single = simulator.run(job.single_device);
             if (single.fits && after.step_time_s > single.step_time_s)

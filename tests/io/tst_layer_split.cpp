@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QRegularExpression>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "core/base/random.hpp"
@@ -136,7 +137,16 @@ private Q_SLOTS:
         const PlacedNetwork network = placed({0, 0, 0, 0, 1, 1, 2, 2}, 3);
         const QString vllm = QString::fromStdString(vllm_script(network).content);
         QVERIFY2(vllm.contains("export VLLM_PP_LAYER_PARTITION=3,2,1\n"), qPrintable(vllm));
-        QVERIFY2(vllm.contains("vllm serve 'folder' --pipeline-parallel-size 3"), qPrintable(vllm));
+        // A folder without weights, as those that ship, cannot be served.
+        QVERIFY2(vllm.contains("vllm serve MODEL --pipeline-parallel-size 3"), qPrintable(vllm));
+        const QTemporaryDir folder;
+        QFile weights(folder.filePath("model-00001-of-00002.safetensors"));
+        QVERIFY(weights.open(QIODevice::WriteOnly));
+        PlacedNetwork loaded = network;
+        loaded.network_file = folder.filePath("config.json").toStdString();
+        const QString served = QString::fromStdString(vllm_script(loaded).content);
+        QVERIFY2(served.contains("vllm serve '" + folder.path() + "' --pipeline-parallel-size 3"),
+                 qPrintable(served));
         QVERIFY(!vllm.contains("CUDA_VISIBLE_DEVICES"));
         const QJsonObject parts =
             QJsonDocument::fromJson(QByteArray::fromStdString(deepspeed_parts(network).content)).object();

@@ -300,7 +300,7 @@ ExportDialog::Made ExportDialog::make(const PlacementFormat& format, const Place
     made.step_time_s = outcome.step_time_s;
     made.fits = outcome.fits;
     try {
-        made.written = format.write(placed);
+        made.written = written_as(format, placed);
     } catch (const PlacementError& error) {
         made.error = toQString(error.what());
     } catch (const InputError& error) {
@@ -317,7 +317,8 @@ ExportDialog::Result ExportDialog::work(const PlacementFormat& format, const Pla
     if (format.repair == nullptr) return result;
     try {
         // The facts about the current placement do not hold for the repaired one.
-        const PlacedNetwork repaired{placed.problem,      format.repair(placed), placed.simulation, {},
+        const PlacedNetwork repaired{placed.problem,      repaired_for(format, placed),
+                                     placed.simulation,   {},
                                      placed.network_file, placed.reading};
         if (repaired.placement == placed.placement) return result;
         result.ofRepaired = make(format, repaired, simulator);

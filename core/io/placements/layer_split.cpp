@@ -2,6 +2,7 @@
 #include "core/io/placements/layer_split.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,12 +103,24 @@ std::string in_order(const PlacedNetwork& placed, const std::vector<Stage>& stag
     return text + '\n';
 }
 
+bool has_weight_files(const Path& folder) {
+    std::error_code error;
+    const std::filesystem::directory_iterator files(folder.empty() ? Path(".") : folder, error);
+    return std::any_of(begin(files), end(files), [](const std::filesystem::directory_entry& file) {
+        const Path extension = file.path().extension();
+        return extension == ".safetensors" || extension == ".bin" || extension == ".gguf" ||
+               extension == ".pt";
+    });
+}
+
 std::string model_of(const PlacedNetwork& placed) {
     if (placed.network_file.empty()) return "MODEL";
     // The folder is what vLLM opens, but only of a config.json is it known to hold the model.
     const bool is_config = placed.network_file.filename() == "config.json";
     if (!is_config && placed.network_file.extension() == ".json") return "MODEL";
     const Path path = is_config ? placed.network_file.parent_path() : placed.network_file;
+    // Those that ship have no weights.
+    if (is_config && !has_weight_files(path)) return "MODEL";
     std::string text = "'";
     for (const char c : printable(path.string(), std::string::npos))
         text += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -81,11 +81,7 @@ public:
             problem += "; add them: each op of the network needs a device";
         const bool grouped = problem_.groups < group_by_constraints(*problem_.graph).size();
         if (!apart_.empty() && grouped) problem += "; without grouping they may be on different devices";
-        if (problem.empty()) {
-            if (const std::string rule = broken_rule(problem_, placement_); !rule.empty())
-                file.fail("placement", "breaks the constraint \"" + rule + '"');
-            return std::move(placement_);
-        }
+        if (problem.empty()) return std::move(placement_);
         problem.insert(0, made_for);
         if (!unknown_ops_.empty())
             problem += "; the network has ops such as " + in_quotes(problem_.network->op(0).name);
@@ -238,10 +234,7 @@ void add_finite(Json& object, const std::string& key, double value) {
     if (std::isfinite(value)) object[key] = json_number(value);
 }
 
-}  // namespace
-
-Placement read_placement(const Path& path, const Problem& problem, std::vector<std::string>* notes) {
-    const JsonFile file = placement_file(path);
+Placement read_any(const JsonFile& file, const Problem& problem, std::vector<std::string>* notes) {
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (file.outline().format == "placewright.graph")
@@ -254,6 +247,16 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     if (layers && layers->json().is_object()) return read_own_devices(file, problem);
     return is_device_map(root, problem) ? read_device_map(file, root, problem, notes)
                                         : read_flat(file, root, problem);
+}
+
+}  // namespace
+
+Placement read_placement(const Path& path, const Problem& problem, std::vector<std::string>* notes) {
+    const JsonFile file = placement_file(path);
+    Placement placement = read_any(file, problem, notes);
+    if (const std::string rule = broken_rule(problem, placement); !rule.empty())
+        file.fail("placement", "breaks the constraint \"" + rule + '"');
+    return placement;
 }
 
 std::vector<ShardRequest> placed_in_parts(const Path& path, const Graph& graph) {

@@ -7,6 +7,8 @@
 
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/cost/apart.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/onnx/onnx_placement.hpp"
@@ -119,7 +121,24 @@ std::string apply_snippet(const std::string& path, const PlacedNetwork& placed) 
            ", graph=\"network.json\")\n";
 }
 
-std::string dispatch_snippet(const std::string& path, const PlacedNetwork&) {
+/// Class of Transformers whose modules have the names of a device map.
+std::string transformers_class(const Graph& network) {
+    const auto has = [&](std::string_view module) {
+        return std::ranges::any_of(network.ops(), [&](const Op& op) {
+            return op.scope.starts_with(module) &&
+                   (op.scope.size() == module.size() || op.scope[module.size()] == '/');
+        });
+    };
+    if (!has("lm_head")) return "AutoModel";
+    return has("encoder") ? "AutoModelForSeq2SeqLM" : "AutoModelForCausalLM";
+}
+
+std::string dispatch_snippet(const std::string& path, const PlacedNetwork& placed) {
+    const std::string hub = transformers_class(*placed.problem->forward);
+    // A whole language model is rarely in memory before it is spread over devices.
+    if (hub != "AutoModel")
+        return "import json\nfrom transformers import " + hub + "\n\n" + loading("device_map", path) +
+               "model = " + hub + ".from_pretrained(name, device_map=device_map)\n";
     return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"
@@ -350,6 +369,35 @@ const std::array kFormats{
 
 std::span<const PlacementFormat> placement_formats() {
     return kFormats;
+}
+
+WrittenPlacement written_as(const PlacementFormat& format, const PlacedNetwork& placed) {
+    WrittenPlacement written = format.write(placed);
+    const Problem& problem = *placed.problem;
+    const std::vector<double> peaks =
+        written.outcome ? written.outcome->peak_bytes
+                        : Simulator(placed.problem, placed.simulation).run(placed.placement).peak_bytes;
+    std::string lacking;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const double bytes = peaks[device] - problem.memory_limit_bytes[device];
+        if (bytes > 0)
+            lacking += (lacking.empty() ? "" : ", ") + problem.machine->device(device).name + " lacks " +
+                       format_bytes(bytes);
+    }
+    if (!lacking.empty())
+        written.warnings.insert(written.warnings.begin(),
+                                (written.outcome ? "the run that loads this file does not fit the memory: "
+                                                 : "the placement does not fit the memory: ") +
+                                    lacking);
+    return written;
+}
+
+Placement repaired_for(const PlacementFormat& format, const PlacedNetwork& placed) {
+    Placement repaired = format.repair(placed);
+    if (const std::string rule = broken_rule(*placed.problem, repaired); !rule.empty())
+        throw PlacementError("the repaired placement would break the constraint \"" + rule +
+                             "\": move the ops by hand, or drop the constraint");
+    return repaired;
 }
 
 const PlacementFormat* find_placement_format(std::string_view id) {

@@ -34,6 +34,13 @@ struct PlacementFormat {
     std::string (*refusal)(const Path& network_file, const Graph& network) = nullptr;
 };
 
+/// Returns what the format writes, with a warning if the run that loads the file does not fit the memory.
+/// Throws as PlacementFormat::write.
+WrittenPlacement written_as(const PlacementFormat& format, const PlacedNetwork& placed);
+/// Returns what the format's repair does. Throws as PlacementFormat::repair, and PlacementError if the result
+/// breaks a constraint.
+Placement repaired_for(const PlacementFormat& format, const PlacedNetwork& placed);
+
 /// Returns all formats, the most used first.
 std::span<const PlacementFormat> placement_formats();
 /// Returns the format with this id; nullptr if there is none.
