@@ -215,20 +215,20 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
 Bound host_bound(const Problem& problem, const SimulationOptions& options) {
     const bool pipeline = options.order != Order::fifo;
     const HostProgram program = program_of(problem);
-    double main = 0, before = 0, side_by_side = 0;
+    double main_s = 0, before_s = 0, side_by_side_s = 0;
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
         const bool by_device = pipeline || (program.backward_begin <= i && i < program.backward_end);
-        const double calls = host_calls(problem, program.ops[i]);
-        (by_device ? side_by_side : main) += calls;
-        if (!by_device && i < program.backward_begin) before += calls;
+        const double op_s = host_op_s(problem, options, program.ops[i]);
+        (by_device ? side_by_side_s : main_s) += op_s;
+        if (!by_device && i < program.backward_begin) before_s += op_s;
     }
-    double calls = main + side_by_side / problem.devices;
+    double host_s = main_s + side_by_side_s / problem.devices;
     // The main thread does not wait for backward ops on a CPU.
     const bool has_cpu = std::ranges::any_of(
         problem.machine->devices(), [](const Device& device) { return device.kind == DeviceKind::cpu; });
-    if (has_cpu && !pipeline) calls = std::max(main, before + side_by_side / problem.devices);
+    if (has_cpu && !pipeline) host_s = std::max(main_s, before_s + side_by_side_s / problem.devices);
     return {
-        "host", calls * host_time_s(problem, options),
+        "host", host_s,
         "the time in which the host dispatches the ops and launches their kernels, a thread for each device"
         " side by side" +
             std::string(pipeline ? "" : " in the backward pass")};

@@ -332,7 +332,7 @@ private:
         }
         double& end_s = s_.issued_s[device];
         const double begin_s = end_s;
-        end_s += l_.host_calls[op] * l_.host_s;
+        end_s += l_.host_op_s[op];
         if constexpr (kTraced) s_.issues[item] = {begin_s, end_s, static_cast<std::uint16_t>(device + 1)};
         return std::max(now_s_, end_s);
     }

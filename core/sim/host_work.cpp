@@ -9,18 +9,26 @@
 #include "core/graph/kinds.hpp"
 
 namespace placewright {
+namespace {
 
-double host_time_s(const Problem& problem, const SimulationOptions& options) {
-    if (options.runtime != Runtime::eager) return 0;
-    return problem.tick_s > 0 ? std::nearbyint(options.host_time_s / problem.tick_s) * problem.tick_s
-                              : options.host_time_s;
+double in_ticks(const Problem& problem, double seconds) {
+    return problem.tick_s > 0 ? std::nearbyint(seconds / problem.tick_s) * problem.tick_s : seconds;
 }
 
-double host_calls(const Problem& problem, OpId id) {
+}  // namespace
+
+double host_time_s(const Problem& problem, const SimulationOptions& options) {
+    return options.runtime == Runtime::eager ? in_ticks(problem, options.host_time_s) : 0;
+}
+
+double host_op_s(const Problem& problem, const SimulationOptions& options, OpId id) {
     const Op& op = problem.graph->op(id);
     if (op.inputs.empty() && op.phase != Phase::update && !kind_info(op.kind).computes) return 0;
-    if (op.phase == Phase::update && problem.accumulates) return 2;  // it adds the batch's gradient
-    return 1 + op_work(*problem.graph, id, problem.optimizer_states).kernels;
+    constexpr double kAdding = 2;
+    double calls = 1 + op_work(*problem.graph, id, problem.optimizer_states).kernels;
+    if (op.phase == Phase::update && problem.accumulates)
+        calls = (calls + kAdding * (options.batches - 1)) / options.batches;
+    return in_ticks(problem, calls * host_time_s(problem, options));
 }
 
 HostProgram program_of(const Problem& problem) {

@@ -12,9 +12,11 @@ namespace placewright {
 /// SimulationOptions::host_time_s in whole ticks (Problem::tick_s); 0 unless the runtime is eager.
 double host_time_s(const Problem& problem, const SimulationOptions& options);
 
-/// What the host does for an op on a device other than a CPU, in units of host_time_s(): it dispatches the
-/// op and launches its kernels. 0 for a source without work, which is there already.
-double host_calls(const Problem& problem, OpId op);
+/// What the host does for an op of a batch on a device other than a CPU, in seconds in whole ticks
+/// (Problem::tick_s): it dispatches the op and launches its kernels. 0 for a source without work, which is
+/// there already, and unless the runtime is eager. Of an update that accumulates gradients: the mean over the
+/// batches, of which all but the first add a gradient and the last updates.
+double host_op_s(const Problem& problem, const SimulationOptions& options, OpId op);
 /// What the host does to copy a tensor to another device: an op with a kernel.
 inline constexpr double kCopyCalls = 2;
 

@@ -126,7 +126,7 @@ void Tables::write_program() {
     for (const Device& device : problem.machine->devices()) is_host.push_back(device.kind == DeviceKind::cpu);
     host_s = host_time_s(problem, options);
     for (OpId op = 0; host_s > 0 && op < problem.ops; ++op)
-        host_calls.push_back(placewright::host_calls(problem, op));
+        host_op_s.push_back(placewright::host_op_s(problem, options, op));
     if (!in_program_order) return;
     program = program_of(problem);
     by_device.resize(problem.ops);
@@ -221,8 +221,7 @@ void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement
         const DeviceId device = problem.runs_on(placed);
         fresh[op].device = device;
         ops[op].duration_s = problem.time_s(op, device);
-        if (tables.host_s > 0 && tables.is_host[device])
-            ops[op].duration_s += tables.host_calls[op] * tables.host_s;
+        if (tables.host_s > 0 && tables.is_host[device]) ops[op].duration_s += tables.host_op_s[op];
         resident_bytes[placed] += problem.resident_bytes[op];
         if (problem.streams_to) placed_on[op] = placed;
         if (tables.options.batches == 1) continue;
@@ -316,12 +315,12 @@ void PlacedTables::issue_op(const Tables& tables, OpId op, double& thread_s) {
     const DeviceId device = static_cast<DeviceId>(fresh[op].device);
     const bool on_host = tables.is_host[device];
     HostRecord& record = host[op];
-    const double calls = record.copy_calls + (on_host ? 0 : tables.host_calls[op]);
+    const double busy_s = record.copies * kCopyCalls * tables.host_s + (on_host ? 0 : tables.host_op_s[op]);
     if constexpr (!kMain) thread_s = std::max(thread_s, record.gate_s);
-    thread_s += calls * tables.host_s;
+    thread_s += busy_s;
     record.issue_s = thread_s;
-    record.calls = calls;
-    record.gate_s = record.copy_calls = 0;  // for the next placement
+    record.busy_s = busy_s;
+    record.gate_s = record.copies = 0;  // for the next placement
     stop[op] = last_stop;
     const std::uint32_t begin = tables.tensors[ops[op].first_output].first_consumer;
     const std::uint32_t end = tables.tensors[ops[op + 1].first_output].first_consumer;
@@ -334,12 +333,12 @@ void PlacedTables::issue_op(const Tables& tables, OpId op, double& thread_s) {
                 if (there == device) [[likely]]
                     continue;
                 if constexpr (!kMain) host[reader].gate_s = std::max(host[reader].gate_s, thread_s);
-                if (std::exchange(copied_[there], t) != t) host[reader].copy_calls += kCopyCalls;
+                if (std::exchange(copied_[there], t) != t) ++host[reader].copies;
             }
         }
     }
     if constexpr (kMain) {
-        if (!on_host || tables.host_calls[op] == 0) return;
+        if (!on_host || tables.host_op_s[op] == 0) return;
         stops[op] = 1;
         last_stop = op;
         thread_s = 0;
@@ -349,7 +348,7 @@ void PlacedTables::issue_op(const Tables& tables, OpId op, double& thread_s) {
 Issue PlacedTables::issue_of(const Tables& tables, OpId op, double base_s) const {
     const DeviceId device = fresh[op].device;
     const double end_s = base_s + host[op].issue_s;
-    return {end_s - host[op].calls * tables.host_s, end_s,
+    return {end_s - host[op].busy_s, end_s,
             static_cast<std::uint16_t>(tables.by_device[op] ? device + 1 : 0)};
 }
 

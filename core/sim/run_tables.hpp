@@ -159,11 +159,11 @@ struct Tables {
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     // Runtimes other than ideal.
-    double host_s = 0;               ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
-    HostProgram program;             ///< only with in_program_order
-    std::vector<double> host_calls;  ///< [op]; only with host_s
-    std::vector<char> by_device;     ///< [op]: whether its device's thread issues it
-    std::vector<char> is_host;       ///< [device]: whether it is a CPU
+    double host_s = 0;              ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
+    HostProgram program;            ///< only with in_program_order
+    std::vector<double> host_op_s;  ///< [op], host_op_s(); only with host_s
+    std::vector<char> by_device;    ///< [op]: whether its device's thread issues it
+    std::vector<char> is_host;      ///< [device]: whether it is a CPU
 
     std::uint32_t streams() const { return stream_begin.back(); }
     std::size_t tensor_count() const { return tensors.size() - 1; }
@@ -230,10 +230,10 @@ struct PlacedTables {
     // Only with Tables::host_s. The host waits for some ops on CPUs, its stops.
     struct HostRecord {
         double issue_s = 0;  ///< end of its issue after that of its stop, or after the start of the batch
-        double calls = 0;    ///< what the host does for it, copies of its inputs included
+        double busy_s = 0;   ///< what the host does for it, copies of its inputs included
         // Scratch of issue().
-        double gate_s = 0;      ///< latest issue of what it reads from other devices
-        double copy_calls = 0;  ///< what the host does to copy its inputs to its device
+        double gate_s = 0;  ///< latest issue of what it reads from other devices
+        double copies = 0;  ///< inputs that the host copies to its device
     };
     std::vector<HostRecord> host;  ///< [op]
     std::vector<OpId> stop;        ///< [op]: the stop before it in program order, or kInvalidOp

@@ -69,6 +69,7 @@ private Q_SLOTS:
     void batches_follow_each_other();
     void stages_of_a_pipeline_have_their_hosts();
     void fast_devices_wait_for_the_host();
+    void the_host_updates_once_after_accumulation();
 };
 
 void TestRuntime::names() {
@@ -264,6 +265,33 @@ void TestRuntime::fast_devices_wait_for_the_host() {
     const Placement placement(problem->groups, 0);
     QCOMPARE(Simulator(problem, eager(0.25)).run(placement).total_time_s, 50.5);
     QCOMPARE(Simulator(problem, eager(2)).run(placement).total_time_s, 201.0);
+}
+
+/// The host dispatches each update and launches its kernels once; it adds the gradients of all batches but
+/// the first, an op of one kernel each.
+void TestRuntime::the_host_updates_once_after_accumulation() {
+    const Graph graph = test::random_graph(5, 6, 2, Training::implicit);
+    for (const double states : {0.0, 1.0, 2.0}) {
+        const auto total_s = [&](bool accumulate, std::uint32_t batches) {
+            ProblemOptions options;
+            options.optimizer_states = states;
+            options.accumulate_gradients = accumulate;
+            const auto problem = test::problem(graph, test::uniform_machine(1), options);
+            SimulationOptions run = eager(1000);  // the ops take next to nothing
+            run.batches = batches;
+            return Simulator(problem, run).run(Placement(problem->groups, 0)).total_time_s;
+        };
+        QCOMPARE(total_s(true, 1), total_s(false, 1));
+        const auto updates =
+            std::ranges::count_if(graph.ops(), [](const Op& op) { return op.parameter_bytes > 0; });
+        // Dispatches and kernels of the updates of a batch.
+        const double update_s =
+            total_s(false, 2) - total_s(true, 2) + static_cast<double>(updates) * 1000 * 2;
+        const double saved_s = 3 * (update_s - static_cast<double>(updates) * 1000 * 2);
+        const double found_s = total_s(false, 4) - total_s(true, 4);
+        QVERIFY2(std::abs(found_s - saved_s) < 1 && found_s > -1,
+                 qPrintable(QString::number(found_s - saved_s)));
+    }
 }
 
 }  // namespace placewright

@@ -381,13 +381,18 @@ private:
 
     bool on_host(OpId op) const { return machine_.device(device_of(op)).kind == DeviceKind::cpu; }
 
-    /// What the host does for an op, apart from copies of its inputs.
-    double calls(OpId id) const {
+    /// What the host does for an op, apart from copies of its inputs; of an update, the mean over the
+    /// batches.
+    double host_op_s(OpId id) const {
         const Op& op = graph_.op(id);
         const bool is_source = op.inputs.empty() && op.phase != Phase::update;
         if (is_source && !kind_info(op.kind).computes) return 0;
-        if (op.phase == Phase::update && problem_.accumulates) return 2;
-        return 1 + op_work(graph_, id, problem_.optimizer_states).kernels;
+        double seconds = (1 + op_work(graph_, id, problem_.optimizer_states).kernels) * host_s_;
+        if (op.phase == Phase::update && problem_.accumulates) {
+            for (std::uint32_t batch = 1; batch < options_.batches; ++batch) seconds += 2 * host_s_;
+            seconds /= options_.batches;
+        }
+        return problem_.tick_s > 0 ? std::nearbyint(seconds / problem_.tick_s) * problem_.tick_s : seconds;
     }
 
     /// Tensors that are copied for an op: no op before it in the graph reads them on its device.
@@ -432,10 +437,10 @@ private:
                     if (device_of(producer) != device_of(*op)) now_s = std::max(now_s, all_s[producer]);
                 }
             }
-            now_s += (2 * copies(*op) + (on_host(*op) ? 0 : calls(*op))) * host_s_;
+            now_s += 2 * copies(*op) * host_s_ + (on_host(*op) ? 0 : host_op_s(*op));
             all_s[*op] = now_s;
             if (*op == until) return now_s;
-            if (!by_device && on_host(*op) && calls(*op) > 0) {
+            if (!by_device && on_host(*op) && host_op_s(*op) > 0) {
                 const auto span = std::ranges::find_if(run_.spans, [&](const Span& other) {
                     return other.kind == Span::Kind::op && other.batch == batch && other.op == *op;
                 });
@@ -459,7 +464,7 @@ private:
         if (in_program_order()) return std::max(now_, *issued_s(work.span.batch, work.span.op));
         if (on_host(work.span.op)) return now_;
         double& issued_s = pipeline_issued_s_[work.span.resource];
-        issued_s += calls(work.span.op) * host_s_;
+        issued_s += host_op_s(work.span.op);
         return std::max(now_, issued_s);
     }
 
@@ -499,7 +504,7 @@ private:
             const bool last = starts_before + 1 == options_.batches;
             duration_s = (starts_before > 0 ? problem_.accumulate_s[entry] : 0) + (last ? duration_s : 0);
         }
-        if (on_host(op)) duration_s += calls(op) * host_s_;
+        if (on_host(op)) duration_s += host_op_s(op);
         run_.outcome.device_busy_s[device] += duration_s;
         run(work, start_s(work), duration_s);
         if (exprimo_) return;
