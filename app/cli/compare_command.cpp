@@ -9,6 +9,7 @@
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/outcome_report.hpp"
 #include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/base/exit_status.hpp"
@@ -245,7 +246,7 @@ int compare_algorithms(const CompareArguments& arguments) {
         return kCancelled;
     }
     if (std::ranges::none_of(cases, nothing_fits)) return kDone;
-    std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+    print_nothing_fits(arguments.job.memory_rule);
     return kNothingFits;
 }
 

@@ -125,6 +125,7 @@ int convert_file(const ConvertArguments& arguments) {
     } else {
         NetworkFile read = read_network(files[0], reading.options(batch));
         if (!read.language) reading.refuse_language(files[0]);
+        precision.check(read);
         report_estimated(files[0], read);
         write_network(changed(std::move(read.graph)), files[1]);
     }

@@ -30,8 +30,13 @@ public:
         return span.kind == Span::Kind::op ? device(span.resource) : channel(span.resource);
     }
     std::string host_thread(std::uint16_t thread) const { return host_thread_name(problem_, thread); }
-    /// A group is named after its first op.
-    const std::string& group(GroupId id) const { return op(problem_.grouping.members[id].front()); }
+    /// A group is named after its first op that the network file has.
+    const std::string& group(GroupId id) const {
+        const std::vector<OpId>& members = problem_.grouping.members[id];
+        const auto own =
+            std::ranges::find_if(members, [&](OpId member) { return !problem_.graph->op(member).autocast; });
+        return op(own != members.end() ? *own : members.front());
+    }
 
 private:
     const Problem& problem_;

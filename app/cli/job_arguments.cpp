@@ -111,6 +111,13 @@ Precision PrecisionArguments::precision() const {
     return precision_from(text).value_or(Precision::as_given);
 }
 
+void PrecisionArguments::check(const NetworkFile& network) const {
+    if (text.empty() || !network.language || takes_precision(*network.language)) return;
+    throw UsageError("--precision " + text +
+                     ": a language model has the types of --dtype (weights) and --kv-dtype (cache), except "
+                     "with --phase training and weights of 16 or 32 bits");
+}
+
 void report_estimated(const std::string& file, const NetworkFile& network) {
     const std::string text = estimated_text(network.estimated, network.graph.size());
     if (!text.empty()) std::cerr << printable("placewright-cli: " + file + ": " + text, 8192) << '\n';
@@ -428,6 +435,7 @@ JobOptions JobArguments::options() const {
 NetworkFile JobArguments::read() const {
     NetworkFile file = read_network(find_network_file(network), reading.options(batch));
     if (!file.language) reading.refuse_language(network);
+    precision.check(file);
     const Supplements beside = supplements();
     if (!beside.parameters.empty()) {
         Supplied supplied = sized(file.graph, beside.parameters);

@@ -30,6 +30,8 @@ struct PrecisionArguments {
 
     void add_to(CLI::App& command);
     Precision precision() const;
+    /// Throws UsageError if a precision is given for a language model that takes none (takes_precision()).
+    void check(const NetworkFile& network) const;
 };
 
 /// Sizes that a network file leaves open, except the batch size, and what a step of a language model is.

@@ -659,7 +659,7 @@ private:
         if (stopped_by_a_rank) return kInternalError;
         if (found.cancelled()) return kCancelled;
         if (found.progress().best.fits) return kDone;
-        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        print_nothing_fits(search_.job.memory_rule);
         return kNothingFits;
     }
 

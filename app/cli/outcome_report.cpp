@@ -94,6 +94,15 @@ void print_evaluation(const Job& job, const Evaluation& evaluation) {
     std::cout << table("lrrr", rows) << "\nEvent simulation (computation and transfers overlap):\n";
 }
 
+void print_nothing_fits(const std::string& memory_rule) {
+    std::cerr << "placewright-cli: no placement that fits the memory was found";
+    // Exprimo's penalty exceeds any step time.
+    if (memory_rule != "exprimo")
+        std::cerr << "; --memory-rule " << memory_rule
+                  << " may score one that does not fit better than all that do: leave the option out";
+    std::cerr << '\n';
+}
+
 Json estimated_json(const Job& job) {
     Json ops = Json::array();
     for (const auto& [op, kind] : job.estimated) ops.push_back({{"op", op}, {"kind", kind}});

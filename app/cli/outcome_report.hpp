@@ -30,6 +30,9 @@ std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, c
 /// Prints max load or block latency with the load and memory of each device.
 void print_evaluation(const Job& job, const Evaluation& evaluation);
 
+/// Says on standard error that no placement that fits was found, and where the memory rule may be why.
+void print_nothing_fits(const std::string& memory_rule);
+
 /// Ops without a formula for their FLOPs.
 Json estimated_json(const Job& job);
 

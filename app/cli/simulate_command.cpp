@@ -38,7 +38,9 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
                            {"busy_s", outcome.device_busy_s[i]},
                            {"peak_bytes", outcome.peak_bytes[i]},
                            {"resident_bytes", outcome.resident_bytes[i]}});
-        if (evaluation) devices.back()["load_s"] = evaluation->device_s[i];
+        if (!evaluation) continue;
+        devices.back()["load_s"] = evaluation->device_s[i];
+        devices.back()["held_bytes"] = evaluation->device_bytes[i];  // "fits" is about these
     }
     Json channels = Json::array();
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {

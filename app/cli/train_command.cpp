@@ -13,6 +13,7 @@
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/outcome_report.hpp"
 #include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/algorithms.hpp"
@@ -498,7 +499,7 @@ void report(const TrainingTask& training, const TrainArguments& arguments, const
 }
 
 /// Returns the exit status of a training that has made updates; says why if it is not 0.
-int status_of(const TrainingTask& training, const Ended& ended) {
+int status_of(const TrainingTask& training, const Ended& ended, const std::string& memory_rule) {
     if (!ended.diverged.empty()) return kInternalError;
     if (ended.lost) {
         std::cerr << printable("placewright-cli: " + ended.lost->rank() + ": " + ended.lost->what(), 8192)
@@ -508,7 +509,7 @@ int status_of(const TrainingTask& training, const Ended& ended) {
     if (ended.ending.cancelled) return kCancelled;
     if (std::ranges::none_of(training.trainer->state().best,
                              [](const BestPlacement& best) { return best.score.fits; })) {
-        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        print_nothing_fits(memory_rule);
         return kNothingFits;
     }
     return kDone;
@@ -616,7 +617,7 @@ int train_policy(const TrainArguments& arguments) {
     // Files are written first: they are the costly result, and mpirun soon kills a process that it signalled.
     const Written written = write_results(training, arguments, behind);
     report(training, arguments, ended, written, behind);
-    return status_of(training, ended);
+    return status_of(training, ended, arguments.job.memory_rule);
 }
 
 }  // namespace placewright

@@ -298,7 +298,8 @@ void StatusLine::showFigure() {
     if (const auto& language = job.language) {
         status += QStringLiteral(" · ") +
                   tokenRateText(tokens_per_s(*language, job.problem->network->batch(), outcome));
-        if (job.simulation.batches_in_flight() > 1 && !outcome.steady_step_time_s)
+        if (job.simulation.batches_in_flight() > 1 &&
+            (!outcome.steady_step_time_s || language->phase == LanguagePhase::training))
             status += tr(" while the pipeline fills and drains");
         // Of several batches the timeline shows when each ends.
         if (language->phase == LanguagePhase::prefill && job.simulation.batches == 1)

@@ -101,10 +101,16 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     }
 }
 
+bool takes_precision(const LanguageOptions& language) {
+    return language.phase == LanguagePhase::training &&
+           (!language.weights || bits_of(*language.weights) >= 16);
+}
+
 ProblemOptions problem_options(const JobOptions& options, const std::optional<LanguageOptions>& language) {
     ProblemOptions all = options.problem;
     if (language && language->phase != LanguagePhase::training)
         all.caches = options.simulation.batches_in_flight();
+    if (language && !takes_precision(*language)) all.precision = Precision::as_given;
     return all;
 }
 

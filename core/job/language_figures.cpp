@@ -17,7 +17,9 @@ constexpr std::uint32_t kRounds = 3;
 
 /// The outcome with the time between the ends of two batches.
 Outcome in_steady_state(const Job& job, const Placement& placement, const Outcome& outcome) {
-    if (job.simulation.batches_in_flight() <= 1 || outcome.steady_step_time_s) return outcome;
+    if (job.simulation.batches_in_flight() <= 1 || outcome.steady_step_time_s ||
+        job.language->phase == LanguagePhase::training)
+        return outcome;
     SimulationOptions longer = job.simulation;
     longer.in_flight = job.simulation.batches_in_flight();
     longer.batches = kRounds * longer.in_flight;

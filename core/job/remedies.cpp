@@ -121,7 +121,7 @@ std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool b
                                    [](const Tensor& tensor) { return tensor.dtype == DType::float32; });
     });
     if (options.problem.precision == Precision::as_given && has_floats && !job.own_machine &&
-        job.problem->cost_model->id != "exprimo") {
+        (!job.language || takes_precision(*job.language)) && job.problem->cost_model->id != "exprimo") {
         const Precision half = trains(job, options) ? Precision::amp_fp16 : Precision::fp16;
         changes.push_back({Change::Kind::precision, "--precision " + std::string(to_string(half)),
                            [half](JobOptions& changed) { changed.problem.precision = half; }});

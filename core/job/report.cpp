@@ -216,7 +216,8 @@ private:
             if (problem_.graph->op(op).phase == Phase::forward)
                 ++ops[placement_[problem_.grouping.group_of[op]]];
         }
-        HtmlTable table(2, {"Device", "Model", "Ops", "Computes", "Share of time", "Peak memory", "Limit"});
+        HtmlTable table(2, {"Device", "Model", "Ops", "Computes", "Share of time",
+                            job_.objective->is_step_time() ? "Peak memory" : "Holds", "Limit"});
         for (DeviceId id = 0; id < problem_.devices; ++id) {
             const bool fits = assessment_.device_bytes[id] <= problem_.memory_limit_bytes[id];
             const std::string peak = format_bytes(assessment_.device_bytes[id]);

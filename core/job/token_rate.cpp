@@ -11,7 +11,9 @@ double tokens_of_step(const LanguageOptions& language, std::int64_t batch) {
 }
 
 double tokens_per_s(const LanguageOptions& language, std::int64_t batch, const Outcome& outcome) {
-    const double step_s = outcome.steady_step_time_s.value_or(outcome.step_time_s);
+    const double step_s = language.phase == LanguagePhase::training
+                              ? outcome.step_time_s
+                              : outcome.steady_step_time_s.value_or(outcome.step_time_s);
     return step_s > 0 ? tokens_of_step(language, batch) / step_s : 0;
 }
 

@@ -271,7 +271,8 @@ void SimulationDialog::enableControls() {
     const bool whole = chosen<MemoryModel>(m_memory) == MemoryModel::training;
     m_batch->setEnabled(m_document->isOpen() && m_document->job().batch_is_open);
     m_cost->setEnabled(!m_document->job().own_machine && !hasTimes());
-    m_precision->setEnabled(!m_document->job().own_machine);
+    const auto& language = m_document->job().language;
+    m_precision->setEnabled(!m_document->job().own_machine && (!language || takes_precision(*language)));
     m_files->setEnabled(m_document->isOpen());
     m_clearParameters->setEnabled(!m_parameters->file().isEmpty());
     m_clearProfile->setEnabled(!m_profile->file().isEmpty());
