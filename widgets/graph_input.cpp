@@ -260,8 +260,7 @@ void GraphView::resizeEvent(QResizeEvent* event) {
         return;
     }
     if (!event->oldSize().isValid()) return;
-    const QSizeF grown = event->size() - event->oldSize();
-    setView(m_view.m11(), QPointF(m_view.dx() + grown.width() / 2, m_view.dy() + grown.height() / 2));
+    place(m_view.m11(), QRectF(rect()).center() - m_centre * m_view.m11());
 }
 
 void GraphView::hideEvent(QHideEvent*) {

@@ -245,6 +245,11 @@ void GraphView::centreOn(QPointF scenePoint) {
 }
 
 void GraphView::setView(double scale, QPointF translation) {
+    place(scale, translation);
+    m_centre = m_view.inverted().map(QRectF(rect()).center());
+}
+
+void GraphView::place(double scale, QPointF translation) {
     if (m_scene) {
         // A part of the graph always stays in view, so that it cannot be lost.
         const QRectF graph =

@@ -180,7 +180,9 @@ private:
     void centreOn(QPointF scenePoint);
 
     void applyFit();
+    /// Sets what the user sees, and keeps in the centre when the view is resized.
     void setView(double scale, QPointF translation);
+    void place(double scale, QPointF translation);
     void panBy(QPointF pixels);
     void panToShow(std::uint32_t node);
     static double fittingScale(const QSizeF& content, const QSizeF& into);
@@ -249,6 +251,9 @@ private:
     OpList m_marked;
     OpList m_pinned;
     QTransform m_view;
+    /// Of the scene, in the centre since the user moved it. A view that is small for a while, as beside the
+    /// start page, holds it off the centre to keep a part of the graph in view.
+    QPointF m_centre;
     Fit m_fit = Fit::whole;
     QString m_emptyText;
     GraphMinimap* m_minimap;

@@ -104,8 +104,9 @@ const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
          return row.step_time_s <= 0 ? kLast : figure + (row.objective.isEmpty() ? 0 : kOther);
      }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up over the fastest single device"), speedupText,
-     [](const RunRow& row) { return row.fits ? row.speedup : 0; }},
+     QT_TRANSLATE_NOOP("placewright::RunsModel",
+                       "Speed-up over all ops on the fastest device that holds them"),
+     speedupText, [](const RunRow& row) { return row.fits ? row.speedup : 0; }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Gap"),
      QT_TRANSLATE_NOOP("placewright::RunsModel",
                        "Distance to the lower bound: the placement is at most this much above the optimum"),

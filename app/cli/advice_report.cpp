@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/io/shipped.hpp"
+#include "core/job/token_rate.hpp"
 #include "core/sim/cpu_load.hpp"
 
 namespace placewright {
@@ -77,7 +78,7 @@ void print_remedies(const Remedies& remedies, const Job& job, const std::string&
         std::cout << wrapped(printable(text + '.', 8192), 0);
     } else {
         std::cout << what << " fits with any of these:\n";
-        std::vector<Row> rows{{"options", "a sample takes", "fullest device"}};
+        std::vector<Row> rows{{"options", "a " + sample_name(job.language) + " takes", "fullest device"}};
         if (!job.objective->is_step_time()) rows.front()[1] = job.objective->title;
         for (const Remedy& remedy : remedies.fitting)
             rows.push_back({remedy.arguments, duration_text(remedy), fullest_text(remedy, problem)});

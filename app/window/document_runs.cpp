@@ -319,7 +319,9 @@ void Document::resumeSearch(const QString& file, const Budget& budget) {
             const Run* run = m_runs.find(startSearch(std::move(request)));
             if (run == nullptr) return;
             Q_EMIT message(
-                false, tr("%1 resumes %2 with %L3 scored placements.").arg(runTitle(*run), file).arg(scores));
+                false, tr("%1 repeats the %L3 placements in %2 with their known scores, then searches on.")
+                           .arg(runTitle(*run), file)
+                           .arg(scores));
         },
         [this](const QString& error) { Q_EMIT message(true, error); });
 }

@@ -143,7 +143,7 @@ void Document::resumeRun(int id) {
     const int next = startSearch(std::move(request));
     if (next == 0) return;
     if (alone) followRun(next);
-    Q_EMIT message(false, tr("%1 goes on with %2, which had scored %L3 placements.")
+    Q_EMIT message(false, tr("%1 repeats the %L3 placements of %2 with their known scores, then searches on.")
                               .arg(runTitle(*m_runs.find(next)), before)
                               .arg(scored));
 }

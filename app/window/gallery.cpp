@@ -11,6 +11,7 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include "app/window/machine/edited_scenario.hpp"
 #include "app/window/settings.hpp"
 #include "core/graph/networks.hpp"
 #include "core/graph/parameter_count.hpp"
@@ -115,6 +116,11 @@ Gallery::~Gallery() {
 QString Gallery::machineTitle(const QString& machine) const {
     const auto found = m_content.titleOfMachine.find(machine);
     return found == m_content.titleOfMachine.end() ? machine : found->second;
+}
+
+QString Gallery::chosenMachineTitle(const QString& machine) const {
+    const auto found = m_content.titleOfMachine.find(machine);
+    return found == m_content.titleOfMachine.end() ? titleOfMachine(machine) : found->second;
 }
 
 /// What ships does not change while the program runs: further windows get what the first has read.

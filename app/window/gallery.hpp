@@ -41,6 +41,8 @@ public:
     const std::vector<StartEntry>& machines() const { return m_content.machines; }
     /// Returns the title of a shipped machine, or the text itself if it names none.
     QString machineTitle(const QString& machine) const;
+    /// Returns the title of a machine that is chosen, as a file, a shipped name or parts (titleOfMachine()).
+    QString chosenMachineTitle(const QString& machine) const;
 
 Q_SIGNALS:
     /// All titles are known.

@@ -7,6 +7,7 @@
 #include <QDockWidget>
 #include <QGridLayout>
 #include <QKeyEvent>
+#include <QScreen>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -61,6 +62,11 @@ namespace {
 /// Distributions and archives with their controls cannot be read in less.
 constexpr int kReadableHeight = 400;
 
+/// The frame, whose size is known only later, shall be on the screen too.
+QSize sizeOn(const QScreen& screen) {
+    return QSize(1400, 900).boundedTo(screen.availableSize() - QSize(16, 48));
+}
+
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
@@ -68,8 +74,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     applyTheme(static_cast<Theme>(settings::theme.get()));
     setWindowTitle(tr("Placewright"));
     setAcceptDrops(true);
-    // The frame, whose size is known only later, shall be on the screen too.
-    resize(QSize(1400, 900).boundedTo(screen()->availableSize() - QSize(16, 48)));
+    resize(sizeOn(*screen()));
     m_gallery = new Gallery(this);
     m_computer = new ComputerFinder(this);
     m_help = new HelpKeys(this);
@@ -113,6 +118,10 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     }
     restoreSettings();
     showProblem();
+    if (settings::geometry.isStored()) return;
+    // Panels took more room before they shared it.
+    layout()->activate();
+    resize(sizeOn(*screen()));
 }
 
 MainWindow::~MainWindow() {

@@ -46,7 +46,7 @@ void MainWindow::showMachineOnStart() {
     const QString& file = m_document->machineFile();
     const QString title = m_document->isOpen()             ? toQString(m_document->problem()->machine->name())
                           : file == ComputerFinder::file() ? tr("this computer")
-                                                           : m_gallery->machineTitle(file);
+                                                           : m_gallery->chosenMachineTitle(file);
     m_start->showMachine(title, file);
 }
 

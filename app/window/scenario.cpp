@@ -56,10 +56,27 @@ double scoreOf(const Job& job, const Placement& placement) {
     return assess(job, placement, Simulator(job.problem, job.simulation).run(placement)).score.penalised_s;
 }
 
+namespace {
+
+/// The device of the first op that the group reads, among those in `known` groups, if it may hold the group.
+std::optional<DeviceId> besideProducer(const Problem& problem, GroupId group, const Placement& placement,
+                                       const std::vector<bool>& known) {
+    for (const OpId member : problem.grouping.members[group]) {
+        for (const TensorRef& input : problem.graph->op(member).inputs) {
+            const GroupId producer = problem.grouping.group_of[input.op];
+            if (known[producer] && mayHold(problem, group, placement[producer])) return placement[producer];
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Carried> carried(const Placement& placement, const Problem& from, const Problem& to,
                                const Placement& fallback) {
     Carried result{fallback, 0};
     std::vector<std::size_t> ops_on(to.devices);
+    std::vector<bool> known(to.groups, false);
     for (GroupId group = 0; group < to.groups; ++group) {
         std::ranges::fill(ops_on, 0);
         std::vector<DeviceId> devices;  // in the order of the ops
@@ -76,6 +93,7 @@ std::optional<Carried> carried(const Placement& placement, const Problem& from, 
             if (mayHold(to, group, *device)) devices.push_back(*device);
         }
         if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;
+        known[group] = true;
         if (devices.empty()) {
             // The rules that are new say where these ops go; all others stay.
             if (from.constraints == to.constraints) return {};
@@ -86,6 +104,13 @@ std::optional<Carried> carried(const Placement& placement, const Problem& from, 
             *std::ranges::max_element(devices, {}, [&](DeviceId device) { return ops_on[device]; });
         result.placement[group] = most;
         result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
+    }
+    for (GroupId group = 0; group < to.groups; ++group) {
+        if (known[group]) continue;
+        const auto device = besideProducer(to, group, result.placement, known);
+        if (!device) continue;
+        result.placement[group] = *device;
+        known[group] = true;
     }
     const Placement before = std::exchange(result.placement, obeying(to, result.placement));
     for (GroupId group = 0; group < to.groups; ++group) {

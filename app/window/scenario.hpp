@@ -69,8 +69,9 @@ struct Carried {
 };
 
 /// Carries a placement over to another problem, by the names of ops and devices: a group goes to the device
-/// of most of its ops (the first of equals); groups of new ops only are placed as in `fallback`. Returns
-/// nothing if a device does not exist in `to`, or if no device of a group's ops may hold the group.
+/// of most of its ops (the first of equals); a group of new ops only, such as the loss of a language model
+/// that is trained, to that of the first op that it reads, or else that in `fallback`. Returns nothing if a
+/// device does not exist in `to`, or if no device of a group's ops may hold the group.
 std::optional<Carried> carried(const Placement& placement, const Problem& from, const Problem& to,
                                const Placement& fallback);
 

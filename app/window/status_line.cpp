@@ -344,9 +344,10 @@ void StatusLine::showRemedies() {
         return;
     }
     for (const Remedy& remedy : remedies->fitting) {
-        QString text = tr("%1: a sample takes %2, %3")
-                           .arg(changesText(remedy, m_document->options()), toQString(duration_text(remedy)),
-                                toQString(fullest_text(remedy, problem)));
+        QString text = tr("%1: a %2 takes %3, %4")
+                           .arg(changesText(remedy, m_document->options()),
+                                toQString(sample_name(m_document->job().language)),
+                                toQString(duration_text(remedy)), toQString(fullest_text(remedy, problem)));
         const QAction* action =
             m_remedies->menu()->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
         connect(action, &QAction::triggered, this,

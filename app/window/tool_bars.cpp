@@ -5,7 +5,6 @@
 
 #include <QAbstractItemView>
 #include <QComboBox>
-#include <QFileInfo>
 #include <QLabel>
 #include <QLayout>
 #include <QSpinBox>
@@ -21,6 +20,7 @@
 #include "app/window/dialogs/machine_parts_dialog.hpp"
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/machine/edited_scenario.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/io/shipped.hpp"
@@ -287,10 +287,10 @@ void ToolBars::showMachine() {
     }
     if (index < 0) {
         index = m_machine->count() - 1;
-        m_machine->insertItem(index,
-                              m_document->isOpen() ? toQString(m_document->problem()->machine->name())
-                                                   : QFileInfo(file).completeBaseName(),
-                              file);
+        m_machine->insertItem(
+            index,
+            m_document->isOpen() ? toQString(m_document->problem()->machine->name()) : titleOfMachine(file),
+            file);
         if (m_document->isMachineEdited()) m_machine->setItemData(index, true, kEditedRole);
     }
     m_machine->setCurrentIndex(index);

@@ -168,6 +168,15 @@ std::string group_name(const Problem& problem, GroupId group) {
            " that must be on the same device";
 }
 
+/// What Problem::end_bytes() counts.
+std::string held_text(const Problem& problem) {
+    if (std::ranges::any_of(problem.graph->ops(), [](const Op& op) { return op.phase == Phase::update; }))
+        return "parameters, gradients and optimizer state";
+    return std::ranges::any_of(problem.graph->ops(), [](const Op& op) { return op.resident_bytes > 0; })
+               ? "parameters and caches"
+               : "parameters";
+}
+
 std::optional<std::string> shortage(const Problem& problem, const GroupLoads& loads) {
     constexpr int kSteps = 100'000;
     for (GroupId group = 0; group < problem.groups; ++group) {
@@ -175,10 +184,10 @@ std::optional<std::string> shortage(const Problem& problem, const GroupLoads& lo
         const DeviceId roomiest = *std::ranges::max_element(
             allowed, {}, [&](DeviceId device) { return problem.memory_limit_bytes[device]; });
         if (loads.resident_bytes[group] <= problem.memory_limit_bytes[roomiest]) continue;
-        return "the resident memory (parameters, optimizer state, gradients) of " +
-               group_name(problem, group) + " is " + format_bytes(loads.resident_bytes[group]) +
-               ", but of the devices that may hold it " + problem.machine->device(roomiest).name +
-               " has the most memory, " + format_bytes(problem.memory_limit_bytes[roomiest]);
+        return "what " + group_name(problem, group) + " holds all the time (" + held_text(problem) + ") is " +
+               format_bytes(loads.resident_bytes[group]) + ", but of the devices that may hold it " +
+               problem.machine->device(roomiest).name + " has the most memory, " +
+               format_bytes(problem.memory_limit_bytes[roomiest]);
     }
     const std::map<DeviceSet, double> bytes = bytes_by_devices(problem, loads);
     for (const auto& [devices, own] : bytes) {
@@ -188,8 +197,9 @@ std::optional<std::string> shortage(const Problem& problem, const GroupLoads& lo
         }
         const double offered = memory_of(problem, devices);
         if (needed > offered)
-            return "resident memory (parameters, optimizer state, gradients) of " + format_bytes(needed) +
-                   " is only allowed on devices with a total of " + format_bytes(offered) + " of memory";
+            return held_text(problem) + " take " + format_bytes(needed) + ", but " +
+                   (devices.size() == problem.devices ? "all devices" : "the devices that may hold them") +
+                   " together have " + format_bytes(offered) + " of memory";
     }
     if (parameters_may_fit(problem, loads, kSteps)) return {};
     const auto largest =

@@ -3,6 +3,19 @@
 
 namespace placewright {
 
+std::string sample_name(const std::optional<LanguageOptions>& language) {
+    if (!language) return "sample";
+    switch (language->phase) {
+        case LanguagePhase::decode:
+            return "token";
+        case LanguagePhase::prefill:
+            return "prompt";
+        case LanguagePhase::training:
+            return "sequence";
+    }
+    return {};
+}
+
 double tokens_of_step(const LanguageOptions& language, std::int64_t batch) {
     const auto sequences = static_cast<double>(batch);
     return language.phase == LanguagePhase::decode

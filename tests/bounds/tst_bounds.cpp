@@ -430,19 +430,14 @@ void TestBounds::what_is_missing_is_named() {
     };
     QCOMPARE(reason({4'000'000, 4'000'000}, nullptr, 4e6), std::string());
     QCOMPARE(reason({1'000'000, 5'000'000}, nullptr, 4e6),
-             std::string(
-                 "the resident memory (parameters, optimizer state, gradients) of op1 is 5.00 MB, but of the "
-                 "devices that may hold it gpu:0 has the most memory, 4.00 MB"));
-    QCOMPARE(
-        reason({3'000'000, 3'000'000, 3'000'000}, nullptr, 4e6),
-        std::string(
-            "resident memory (parameters, optimizer state, gradients) of 9.00 MB is only allowed on devices "
-            "with a total of 8.00 MB of memory"));
+             std::string("what op1 holds all the time (parameters) is 5.00 MB, but of the "
+                         "devices that may hold it gpu:0 has the most memory, 4.00 MB"));
+    QCOMPARE(reason({3'000'000, 3'000'000, 3'000'000}, nullptr, 4e6),
+             std::string("parameters take 9.00 MB, but all devices together have 8.00 MB of memory"));
     QCOMPARE(
         reason({3'000'000, 3'000'000}, "gpu:1", 4e6),
         std::string(
-            "resident memory (parameters, optimizer state, gradients) of 6.00 MB is only allowed on devices "
-            "with a total of 4.00 MB of memory"));
+            "parameters take 6.00 MB, but the devices that may hold them together have 4.00 MB of memory"));
     // 7.5 MB of 8, but no two of the three fit one device.
     const std::string packed = reason({2'500'000, 2'500'000, 2'500'000}, nullptr, 4e6);
     QVERIFY(packed.find("every way to distribute the parameters over the devices was tried") == 0);

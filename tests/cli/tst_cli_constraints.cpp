@@ -50,6 +50,35 @@ private Q_SLOTS:
         QVERIFY(free != bound);
     }
 
+    /// A device map is a placement like any other, whether it is read or made by a repair.
+    void deviceMapsObey() {
+        const QString network = write("modules.json", R"({"format": "placewright.graph", "version": 1,
+            "name": "modules", "batch": 1, "training": "none", "ops": [
+            {"name": "x", "kind": "input", "flops": 0, "outputs": [{"bytes": 4000}]},
+            {"name": "m/a", "kind": "linear", "scope": "m", "flops": 1e6, "parameter_bytes": 4000,
+             "inputs": ["x"], "outputs": [{"bytes": 4000}]},
+            {"name": "m/c", "kind": "linear", "scope": "m", "flops": 1e6, "parameter_bytes": 40000,
+             "inputs": ["m/a"], "outputs": [{"bytes": 4000}]},
+            {"name": "b", "kind": "linear", "scope": "n", "flops": 1e6, "parameter_bytes": 4000,
+             "inputs": ["m/c"], "outputs": [{"bytes": 4000}]}]})");
+        const QString file = write("rules.json", rules(R"({"rule": "apart", "ops": ["m/a", "m/c"]})"));
+        const auto with = [&](const char* command, const QString& placement, const QStringList& more = {}) {
+            return run(QStringList{command, network, "--machine", path("pair.json"), "--constraints", file,
+                                   "--placement", placement} +
+                       more);
+        };
+        const Result read = with("simulate", write("map.json", R"({"": 1})"));
+        QCOMPARE(read.status, 3);
+        QVERIFY2(read.err.contains("map.json") && read.err.contains("breaks the constraint"), read.err);
+        const QString obeying = write("obeying.json", R"({"x": 0, "m/a": 0, "m/c": 1, "b": 1})");
+        QCOMPARE(with("simulate", obeying).status, 0);
+        const QString out = path("repaired.json");
+        const Result repaired = with("export", obeying, {"--to", "device-map", "--repair", "--out", out});
+        QCOMPARE(repaired.status, 3);
+        QVERIFY2(repaired.err.contains("the repaired placement would break the constraint"), repaired.err);
+        QVERIFY(!QFile::exists(out));
+    }
+
     void policiesObey() {
         const QString file = write("rules.json", rules(R"({"rule": "pin", "ops": ["a"], "devices": ["gpu:1"]},
                                          {"rule": "apart", "ops": ["b", "c"]})"));

@@ -11,6 +11,7 @@ class TestCliConvert : public CliFixture {
 private Q_SLOTS:
     void exportFormats();
     void exportRepairs();
+    void exportTellsWhatMemoryLacks();
     void exportOfStagesTellsWhatMoved();
     void exportRefusals();
     void convertNetworks_data();
@@ -84,6 +85,18 @@ void TestCliConvert::exportRepairs() {
     const Result again =
         run({"simulate", "alexnet", "--machine", "2x-v100-pcie", "--placement", map, "--json"});
     QCOMPARE(json_of(again).object()["step_time_s"], object["step_time_s"]);
+}
+
+void TestCliConvert::exportTellsWhatMemoryLacks() {
+    const QString map = write("all.json", R"({"": 0})");
+    const auto written = [&](const char* batch) {
+        return run({"export", "alexnet", "--machine", "2x-v100-pcie", "--batch", batch, "--placement", map,
+                    "--to", "csv", "--out", path("all.csv")});
+    };
+    QVERIFY2(!written("32").err.contains("memory"), written("32").err);
+    const Result large = written("20000");
+    QCOMPARE(large.status, 0);
+    QVERIFY2(large.err.contains("the placement does not fit the memory: gpu:0 lacks "), large.err);
 }
 
 void TestCliConvert::exportOfStagesTellsWhatMoved() {

@@ -59,6 +59,33 @@ private Q_SLOTS:
         QVERIFY2(text.out.contains("to the first token of a prompt of 1000 tokens"), text.out);
     }
 
+    /// A step of training fills and drains the pipeline, and updates once: its tokens are those of all
+    /// batches.
+    void trainingCountsAllTokens() {
+        for (const QStringList& more : {QStringList{}, QStringList{"--in-flight", "2"}}) {
+            const QJsonObject found = object_of(model(
+                "simulate", "1e10",
+                QStringList{"--phase", "training", "--sequence", "100", "--batches", "8", "--accumulate"} +
+                    more));
+            const QJsonObject phase = found["language"].toObject()["phases"].toArray()[0].toObject();
+            const double batch = phase["batch"].toDouble();
+            QCOMPARE(phase["tokens_per_s"].toDouble(), 8 * batch * 100 / found["total_time_s"].toDouble());
+        }
+    }
+
+    /// Weights in 4 bits do not become others with the activations, and the cache has a type of its own.
+    void typesAreThoseOfTheModel() {
+        const Result decode = run(model("simulate", "1e9", {"--precision", "fp32"}));
+        QCOMPARE(decode.status, 2);
+        QVERIFY2(decode.err.contains("--precision fp32: a language model has the types of --dtype (weights)"),
+                 decode.err);
+        QCOMPARE(
+            run(model("simulate", "1e10", {"--phase", "training", "--dtype", "int4", "--precision", "fp16"}))
+                .status,
+            2);
+        object_of(model("simulate", "1e10", {"--phase", "training", "--precision", "amp-bf16"}));
+    }
+
     /// Smaller weights and a context within the model's limit are offered where a placement does not fit.
     void remediesOfALanguageModel() {
         const QString placed = path("on-a-gpu.json");

@@ -430,6 +430,18 @@ private Q_SLOTS:
         QCOMPARE(shown.view.scale(), scale);
     }
 
+    /// As beside the start page: the panels leave next to no room.
+    void aViewThatWasSmallShowsTheSameAgain() {
+        Shown shown(test::chain(300));
+        shown.zoomIn();
+        QTest::keyClick(&shown.view, Qt::Key_PageUp);
+        const QSize size = shown.view.size();
+        const QPointF before = shown.view.positionOf(3);
+        for (const QSize small : {QSize(40, 30), QSize(4, 600), QSize(2000, 10)}) shown.view.resize(small);
+        shown.view.resize(size);
+        QVERIFY((shown.view.positionOf(3) - before).manhattanLength() < 0.01);
+    }
+
     void doubleClickZoomsToTheNode() {
         Shown shown(test::chain(100));
         const double scale = shown.view.scale();

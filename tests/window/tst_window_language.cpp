@@ -2,6 +2,7 @@
 // Language models in the window: opening their folders, phase, batch, context and types, tokens a second,
 // what fills the devices, the longest context.
 #include <memory>
+#include <numeric>
 
 #include <QAbstractButton>
 #include <QComboBox>
@@ -279,10 +280,17 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(model("llama", 2), kMachine));
         const std::size_t ops = shown.document.problem()->ops;
+        OpList all(ops);
+        std::iota(all.begin(), all.end(), OpId{0});
+        shown.document.moveOps(all, 2);
+        QVERIFY(shown.waitUntilIdle());
         choose(Bar(shown).phase, "Training");
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(language(shown).phase, LanguagePhase::training);
         QVERIFY(shown.document.problem()->ops > 2 * ops);
+        // The loss, which only training has, is where its input is.
+        const Placement& placement = shown.document.placement();
+        QCOMPARE(placement, Placement(placement.size(), 2));
     }
 
     void anEncoderHasNoDecodePhase() {

@@ -32,6 +32,7 @@
 #include "tests/support/window.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/start_page.hpp"
 #include "widgets/text.hpp"
 #include "widgets/timeline_view.hpp"
 #include "widgets/topology_view.hpp"
@@ -138,6 +139,22 @@ class TestWindowMachine : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase() { m_network = m_work.write(QStringLiteral("wide.json"), test::wide_graph()); }
+
+    void anEditedMachineKeepsItsNameInOtherWindows() {
+        {
+            Shown shown;
+            QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+            enter(openEditor(shown)->devices(), 1, kMemory, QStringLiteral("8.5"));
+            QVERIFY(shown.waitUntilIdle());
+        }
+        Shown other;
+        const auto name = QStringLiteral("4x V100, NVLink (edited)");
+        QCOMPARE(find<QComboBox>(&other.window, "machine")->currentText(), name);
+        const auto labels = other.window.findChild<StartPage*>()->findChildren<QLabel*>();
+        QVERIFY(std::ranges::any_of(labels, [&](const QLabel* label) {
+            return label->text().startsWith(QStringLiteral("Networks are placed on ") + name);
+        }));
+    }
 
     void editFigure() {
         Shown shown;

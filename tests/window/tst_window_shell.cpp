@@ -11,6 +11,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QPainter>
+#include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTabBar>
@@ -121,6 +122,16 @@ private Q_SLOTS:
     void init() { m_place = std::make_unique<Workplace>(); }
 
     // --- toolbars ---
+
+    void theFirstWindowFitsOnTheScreen() {
+        QVERIFY(!settings::geometry.isStored());
+        MainWindow window;
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        const QSize room = window.screen()->availableSize();
+        QVERIFY2(window.width() <= room.width() && window.height() <= room.height(),
+                 qPrintable(QStringLiteral("%1 x %2").arg(window.width()).arg(window.height())));
+    }
 
     void nothingMovesInTheToolBars_data() {
         QTest::addColumn<QSize>("size");

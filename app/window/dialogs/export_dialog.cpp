@@ -256,7 +256,9 @@ QLayout* ExportDialog::makeBottom() {
 /// The file is proposed in the folder of all exports and with the name of the network's file.
 QString ExportDialog::proposedFile() const {
     const QFileInfo network(m_document->networkFile());
-    const bool isOwn = m_document->networkPath() == Path(m_document->networkFile().toStdString());
+    // The folder of a language model may have a point in its name, and its file is always config.json.
+    const bool isOwn = m_document->networkPath() == Path(m_document->networkFile().toStdString()) &&
+                       !network.isDir() && network.fileName() != QLatin1String("config.json");
     QString stem =
         isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
     stem.replace(QLatin1Char('/'), QLatin1Char('_'));
@@ -348,7 +350,12 @@ QString ExportDialog::repairNote() const {
 
 void ExportDialog::changeFormat() {
     QString file = m_file->text();
-    if (file.endsWith(toQString(m_suffix))) file.chop(static_cast<qsizetype>(m_suffix.size()));
+    const QString extension = QLatin1Char('.') + QFileInfo(toQString(m_suffix)).suffix();
+    for (const QString& end : {toQString(m_suffix), extension}) {
+        if (!file.endsWith(end)) continue;
+        file.chop(end.size());
+        break;
+    }
     m_suffix = format().suffix;
     m_file->setText(file.endsWith(toQString(m_suffix)) ? file : file + toQString(m_suffix));
     m_status->clear();

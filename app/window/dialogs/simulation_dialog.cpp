@@ -21,8 +21,10 @@
 #include "app/window/dialogs/form_rows.hpp"
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/trace_row.hpp"
+#include "app/window/language_text.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
+#include "core/job/token_rate.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
@@ -405,7 +407,9 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     if (!simulated) text += tr(", a simulated step of %1").arg(secondsText(outcome.step_time_s));
     if (outcome.steady_step_time_s)
         text += tr(", %1 per batch with a full pipeline").arg(secondsText(*outcome.steady_step_time_s));
-    if (preview.samples_per_s > 0) text += tr(", %1 samples/s").arg(rateText(preview.samples_per_s));
+    if (const auto& language = m_document->job().language; preview.samples_per_s > 0)
+        text += language ? tr(", %1").arg(tokenRateText(preview.samples_per_s * tokens_of_step(*language, 1)))
+                         : tr(", %1 samples/s").arg(rateText(preview.samples_per_s));
     if (assessment.is_defined())
         text += assessment.score.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
     text = tr("%1: %2 uses %3.")

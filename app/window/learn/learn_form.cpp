@@ -291,7 +291,7 @@ QString LearnWindow::machineTitle() const {
     // A workload has a machine of its own, which training does not use.
     const Job& job = m_document->job();
     return job.machine && !job.own_machine ? toQString(job.machine->name())
-                                           : m_gallery.machineTitle(m_document->machineFile());
+                                           : m_gallery.chosenMachineTitle(m_document->machineFile());
 }
 
 void LearnWindow::warn(const QString& reason) {

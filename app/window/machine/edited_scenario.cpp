@@ -11,16 +11,19 @@
 
 #include "app/window/settings.hpp"
 #include "core/io/machines/machine_file.hpp"
+#include "core/io/text/input_error.hpp"
 
 namespace placewright {
 namespace {
+
+constexpr auto kEditedFolder = "edited-machines";
 
 /// Runs and other windows name an edited machine by its file, so that its content must not change.
 QString fileOfEdited(const Machine& machine) {
     const QByteArray hash = QCryptographicHash::hash(QByteArray::fromStdString(machine_json(machine)),
                                                      QCryptographicHash::Sha256);
     return fileBesideSettings(
-        QStringLiteral("edited-machines/%1.json").arg(QString::fromLatin1(hash.toHex().left(16))));
+        QStringLiteral("%1/%2.json").arg(kEditedFolder, QString::fromLatin1(hash.toHex().left(16))));
 }
 
 std::shared_ptr<const Scenario> onMachine(const Scenario& open,
@@ -131,6 +134,19 @@ QString storeEdited(const Machine& machine) {
     const QFileInfoList files = folder.entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Time);
     for (int i = kMostKept; i < files.size(); ++i) folder.remove(files[i].fileName());
     return file;
+}
+
+QString titleOfMachine(const QString& file) {
+    const QFileInfo info(file);
+    if (!info.exists()) return file;  // parts
+    if (info.absolutePath() == QFileInfo(fileBesideSettings(kEditedFolder)).absoluteFilePath()) {
+        try {
+            return QString::fromStdString(read_machine(file.toStdString()).name());
+        } catch (const InputError&) {
+            // Whoever opens it is told what is wrong.
+        }
+    }
+    return info.completeBaseName();
 }
 
 void storeEdited(const Scenario& scenario) {

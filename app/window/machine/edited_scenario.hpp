@@ -35,6 +35,9 @@ EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
 /// Writes an edited machine beside the settings, unless it is there; returns the file. Keeps the latest such
 /// files only. Throws InputError.
 QString storeEdited(const Machine& machine);
+/// Title of a machine that did not ship: the name in a file that storeEdited() wrote, the name of another
+/// file without its folder and extension, or the parts that the text lists.
+QString titleOfMachine(const QString& machine);
 /// Writes the machine of an edited scenario to its machineFile, where other windows and the next network read
 /// it; does nothing if it is there, or for another scenario. Keeps the latest such files only. Throws
 /// InputError.
