@@ -186,9 +186,20 @@ QString DevicePanel::freeText(DeviceId device) const {
                           : tr("%1 free").arg(bytesText(free_bytes));
 }
 
+/// Nothing of a network that is trained, or that only encodes, is a cache.
+bool DevicePanel::hasCache() const {
+    return std::ranges::any_of(m_contents, [](const DeviceContents& of) { return of.cache_bytes > 0; });
+}
+
+/// What is held beside the weights: a cache, or gradients, state of the optimizer and activations.
+double DevicePanel::besideWeights(DeviceId device) const {
+    const DeviceContents& contents = m_contents[device];
+    return hasCache() ? contents.cache_bytes : std::max(m_held_bytes[device] - contents.weight_bytes, 0.0);
+}
+
 QString DevicePanel::contentsText(DeviceId device) const {
-    return tr("weights %1 · cache %2")
-        .arg(bytesText(m_contents[device].weight_bytes), bytesText(m_contents[device].cache_bytes));
+    return (hasCache() ? tr("weights %1 · cache %2") : tr("weights %1 · rest %2"))
+        .arg(bytesText(m_contents[device].weight_bytes), bytesText(besideWeights(device)));
 }
 
 QRectF DevicePanel::channelRow(std::size_t row) const {
@@ -376,10 +387,11 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
         painter.drawText(third, Qt::AlignVCenter | Qt::AlignLeft, freeText(device));
         const int room = third.width() - metrics.horizontalAdvance(freeText(device)) - 10;
         const QString weights = bytesText(m_contents[device].weight_bytes),
-                      cache = bytesText(m_contents[device].cache_bytes);
+                      beside = bytesText(besideWeights(device));
         QString contents = contentsText(device);
         for (const QString& shorter :
-             {tr("%1 + %2 cache").arg(weights, cache), tr("%1 + %2").arg(weights, cache)}) {
+             {(hasCache() ? tr("%1 + %2 cache") : tr("%1 + %2 rest")).arg(weights, beside),
+              tr("%1 + %2").arg(weights, beside)}) {
             if (metrics.horizontalAdvance(contents) > room) contents = shorter;
         }
         painter.setPen(muted);

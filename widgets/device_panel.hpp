@@ -78,6 +78,8 @@ private:
     /// "3.10 GB free", or "1.20 GB too much".
     QString freeText(DeviceId device) const;
     /// "weights 35.2 GB · cache 1.34 GB".
+    bool hasCache() const;
+    double besideWeights(DeviceId device) const;
     QString contentsText(DeviceId device) const;
     std::optional<DeviceId> deviceIn(QPoint position) const;
     std::optional<ChannelId> channelIn(QPoint position) const;

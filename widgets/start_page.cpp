@@ -222,8 +222,14 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     open->setMinimumSize(open->sizeHint() + QSize(32, 8));
     open->setAutoDefault(true);
     connect(open, &QPushButton::clicked, this, &StartPage::openRequested);
+    m_back = new QPushButton(m_content);
+    m_back->setObjectName("back");
+    m_back->setAutoDefault(true);
+    m_back->hide();
+    connect(m_back, &QPushButton::clicked, this, &StartPage::backRequested);
     auto* openRow = new QHBoxLayout;
     openRow->addWidget(open);
+    openRow->addWidget(m_back);
     openRow->addSpacing(kGap);
     openRow->addWidget(
         makeLabel(tr("or drop a file or the folder of a language model in this window"), 1, false, m_content),
@@ -366,6 +372,20 @@ void StartPage::showMachine(const QString& title, const QString& name) {
     m_machine->setText(
         tr("Networks are placed on %1. Choose another machine below or in the toolbar.").arg(title));
     for (QAbstractButton* button : m_machineButtons) button->setChecked(button->objectName() == name);
+}
+
+void StartPage::offerBack(const QString& network) {
+    m_back->setVisible(!network.isEmpty());
+    m_back->setText(tr("Back to %1").arg(QString(network).replace(QLatin1Char('&'), QLatin1String("&&"))));
+    m_back->setMinimumSize(m_back->sizeHint() + QSize(32, 8));
+}
+
+void StartPage::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape && m_back->isVisible()) {
+        Q_EMIT backRequested();
+    } else {
+        QWidget::keyPressEvent(event);
+    }
 }
 
 void StartPage::offerComputer(const QString& summary, bool used) {

@@ -41,6 +41,9 @@ public:
     /// `used` already.
     void offerComputer(const QString& summary, bool used);
 
+    /// Offers to go back to the network that is open; an empty name withdraws the offer.
+    void offerBack(const QString& network);
+
 Q_SIGNALS:
     /// "Open model…" was pressed.
     void openRequested();
@@ -50,8 +53,11 @@ Q_SIGNALS:
     void machineChosen(const QString& name);
     /// The user took the offer of this computer.
     void computerChosen();
+    /// The user took the offer to go back, or pressed Escape.
+    void backRequested();
 
 protected:
+    void keyPressEvent(QKeyEvent* event) override;
     void resizeEvent(QResizeEvent*) override;
 
 private:
@@ -60,7 +66,7 @@ private:
     QGridLayout* addGrid(QVBoxLayout* to);
 
     QWidget* m_content = nullptr;
-    QPushButton* m_useComputer = nullptr;
+    QPushButton *m_useComputer = nullptr, *m_back = nullptr;
     QLabel* m_computer = nullptr;
     QVBoxLayout* m_recent = nullptr;
     QLabel* m_noRecent = nullptr;

@@ -220,6 +220,7 @@ void MainWindow::connectViews() {
             });
     connect(m_start, &StartPage::openRequested, this, &MainWindow::openDialog);
     connect(m_start, &StartPage::fileChosen, this, &MainWindow::openPath);
+    connect(m_start, &StartPage::backRequested, this, [this] { showStart(false); });
     connect(m_start, &StartPage::machineChosen, this, [this](const QString& name) {
         m_computer->forget();
         if (name != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(name);

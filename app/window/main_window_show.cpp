@@ -63,6 +63,7 @@ void MainWindow::showOffer() {
 }
 
 void MainWindow::showStart(bool start) {
+    m_start->offerBack(m_document->isOpen() ? toQString(m_document->problem()->graph->name()) : QString());
     m_stack->setCurrentIndex(start ? 0 : 1);
     showPanels(!start);
     action(ActionId::startPage)

@@ -97,6 +97,10 @@ private Q_SLOTS:
         const QColor warning = warningColor(panel.palette());
         QVERIFY(pixelsOf(warning, image, third(1)) > 0);
         QCOMPARE(pixelsOf(warning, image, third(0)), 0);
+        // In training gradients, state of the optimizer and activations are beside the weights. 4 GB are free
+        // of 8.
+        panel.setContents({{3e9, 0}, {8.5e9, 0}, {}});
+        QVERIFY2(tipOf(0).contains("free: weights 3.00 GB · rest 1.00 GB"), qPrintable(tipOf(0)));
         panel.setContents({});
         QCOMPARE(panel.deviceRect(0).height(), before);
         QVERIFY(!tipOf(0).contains("cache"));

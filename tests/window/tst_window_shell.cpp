@@ -348,6 +348,21 @@ private Q_SLOTS:
         QCOMPARE(sections.size(), 4);
     }
 
+    void theStartPageLeadsBackToTheNetwork() {
+        Shown shown;
+        auto* page = shown.window.findChild<StartPage*>();
+        auto* back = page->findChild<QAbstractButton*>(QStringLiteral("back"));
+        QVERIFY(page->isVisible() && !back->isVisible());
+        QVERIFY(shown.open(QStringLiteral("alexnet"), QStringLiteral("2x-v100-pcie")));
+        for (const bool byKey : {true, false}) {
+            QTest::keyClick(&shown.window, Qt::Key_H, Qt::ControlModifier | Qt::ShiftModifier);
+            QVERIFY(page->isVisible() && back->isVisible());
+            QCOMPARE(back->text(), QStringLiteral("Back to alexnet"));
+            byKey ? QTest::keyClick(page, Qt::Key_Escape) : QTest::mouseClick(back, Qt::LeftButton);
+            QVERIFY(!page->isVisible());
+        }
+    }
+
     void aMachineIsChosenOnTheStartPage() {
         Shown shown;
         auto* machine = shown.window.findChild<StartPage*>()->findChild<QAbstractButton*>("8x-a100-nvlink");

@@ -90,6 +90,10 @@ public:
             problem = "the number " + printable(token, 80) + " is too large, expected one below 1.8e308";
             return false;
         }
+        if (position > text_.size()) {
+            problem = "ends in the middle of a value: the file is cut off or damaged";
+            return false;
+        }
         // "[json.exception...] parse error at line 1, column 2: syntax error while parsing ..."
         const std::string_view what = error.what();
         const std::size_t begin = what.find("syntax error");
