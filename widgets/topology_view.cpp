@@ -60,10 +60,11 @@ void TopologyView::setMachine(std::shared_ptr<const Machine> machine) {
     for (const Topology::Link& link : m_topology.links) {
         const Channel& channel = m_machine->channels()[link.channels.front()];
         const QString text = channel.model.empty() ? tr("Link") : toQString(channel.model);
+        const double back = m_machine->channels()[link.channels.back()].bandwidth;
         auto kind = std::ranges::find_if(m_kinds, [&](const LinkKind& each) {
-            return each.text == text && each.bandwidth == channel.bandwidth;
+            return each.text == text && each.bandwidth == channel.bandwidth && each.back == back;
         });
-        if (kind == m_kinds.end()) kind = m_kinds.insert(kind, {text, channel.bandwidth, 0});
+        if (kind == m_kinds.end()) kind = m_kinds.insert(kind, {text, channel.bandwidth, back, 0});
         ++kind->links;
         m_kindOf.push_back(static_cast<std::size_t>(kind - m_kinds.begin()));
     }
@@ -261,8 +262,10 @@ qreal TopologyView::kindWidth(std::size_t kind) const {
     return std::min(6.0, 1.2 + std::log2(std::max(1.0, m_kinds[kind].bandwidth / least)));
 }
 
-QString TopologyView::bandwidthText(std::size_t link) const {
-    return unbroken(tr("%1/s").arg(bytesText(m_kinds[kindOf(link)].bandwidth)));
+QString TopologyView::bandwidthText(std::size_t kind) const {
+    const LinkKind& of = m_kinds[kind];
+    const QString there = tr("%1/s").arg(bytesText(of.bandwidth));
+    return unbroken(of.back == of.bandwidth ? there : tr("%1, back %2/s").arg(there, bytesText(of.back)));
 }
 
 void TopologyView::paintLink(QPainter& painter, std::size_t link) const {
@@ -303,8 +306,8 @@ void TopologyView::paintLegend(QPainter& painter) const {
                          QPointF(kGap + 24, y + metrics.height() / 2));
         painter.setPen(palette().color(QPalette::Text));
         const LinkKind& of = m_kinds[kind];
-        const QString text = tr("%1: %2/s, %3")
-                                 .arg(of.text, bytesText(of.bandwidth),
+        const QString text = tr("%1: %2, %3")
+                                 .arg(of.text, bandwidthText(kind),
                                       of.links == 1 ? tr("1 link") : tr("%1 links").arg(of.links));
         painter.drawText(
             QRectF(kGap + 32, y, width() - kGap - 32, metrics.height()), Qt::AlignVCenter,
@@ -326,7 +329,7 @@ void TopologyView::paintEvent(QPaintEvent*) {
     std::vector<QRectF> taken = m_boxes;
     for (std::size_t link = 0; link < m_topology.links.size(); ++link) {
         if (m_topology.links.size() > most && m_link != link) continue;
-        const QString text = bandwidthText(link);
+        const QString text = bandwidthText(kindOf(link));
         QRectF box(QPointF(), QSizeF(metrics.horizontalAdvance(text) + 6, metrics.height()));
         bool isFree = false;
         for (const std::size_t piece : {8U, 6U, 10U, 4U, 12U, 3U, 13U}) {

@@ -55,10 +55,10 @@ protected:
     bool event(QEvent*) override;
 
 private:
-    /// Links with the same model and bandwidth.
+    /// Links with the same model and bandwidths.
     struct LinkKind {
         QString text;
-        double bandwidth = 0;
+        double bandwidth = 0, back = 0;  ///< of their first and last channel, which may be one
         std::size_t links = 0;
     };
 
@@ -71,7 +71,7 @@ private:
     void routeLinks();
     QColor kindColor(std::size_t kind) const;
     qreal kindWidth(std::size_t kind) const;
-    QString bandwidthText(std::size_t link) const;
+    QString bandwidthText(std::size_t kind) const;
     void paintLink(QPainter& painter, std::size_t link) const;
     void paintNode(QPainter& painter, std::size_t node) const;
     void paintLegend(QPainter& painter) const;

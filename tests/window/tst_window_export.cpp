@@ -212,7 +212,44 @@ private Q_SLOTS:
         QVERIFY(shown.open("modules.json", m_machine));  // with the path given as an argument
         Dialog dialog(shown);
         QVERIFY(dialog.ready());
-        QCOMPARE(dialog.child<QLineEdit>("file")->text(), QDir::current().filePath("modules.placement.json"));
+        auto* file = dialog.child<QLineEdit>("file");
+        QCOMPARE(file->text(), QDir::current().filePath("modules.placement.json"));
+        // A name of one's own keeps no extension of another format.
+        file->setText(m_place->file("mine.json"));
+        dialog.clickFormat("TensorFlow devices");
+        QCOMPARE(file->text(), m_place->file("mine.tensorflow.json"));
+    }
+
+    void theFolderOfALanguageModelGivesItsName() {
+        QDir().mkpath(m_place->file("llama-3.1-tiny"));
+        m_place->write("llama-3.1-tiny/config.json", R"({"model_type": "llama",
+            "architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16", "num_hidden_layers": 2,
+            "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 4, "vocab_size": 1000,
+            "max_position_embeddings": 2048})");
+        test::Shown shown;
+        QVERIFY(shown.open(m_place->file("llama-3.1-tiny"), m_machine));
+        Dialog dialog(shown);
+        QVERIFY(dialog.dialog && dialog.ready());
+        const QString file = dialog.child<QLineEdit>("file")->text();
+        QVERIFY2(file.endsWith("/llama-3.1-tiny.placement.json"), qPrintable(file));
+        dialog.clickFormat("Hugging Face device map");
+        QVERIFY(dialog.ready());
+        QVERIFY2(dialog.snippet().contains("model = AutoModelForCausalLM.from_pretrained(name, device_map"),
+                 qPrintable(dialog.snippet()));
+    }
+
+    void aPlacementThatDoesNotFitIsToldSo() {
+        test::Shown shown;
+        QVERIFY(shown.open(m_place->write("modules.json", modules()),
+                           m_place->write("small.json", test::uniform_machine(3, 10'000))));
+        shown.document.moveOps({shown.op("first/big"), shown.op("first/small"), shown.op("second/big"),
+                                shown.op("second/small")},
+                               1);
+        QVERIFY(shown.waitUntilIdle());
+        Dialog dialog(shown);
+        QVERIFY(dialog.dialog && dialog.ready());
+        QVERIFY2(dialog.warnings().contains("the placement does not fit the memory: gpu:1 lacks "),
+                 qPrintable(dialog.warnings()));
     }
 
     void aNetworkWhoseFileIsGoneIsExported() {
