@@ -207,7 +207,8 @@ struct Trace {
 ///
 /// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts except
 /// the first, when there is nothing to add to, and op_time_s more when it starts for the last time, whichever
-/// batches these are.
+/// batches these are. The host's time for it is the same each time: the mean of an addition in all batches
+/// but one, and of one update.
 ///
 /// Streamed weights (Problem::streams_to). What the ops on CPUs read of their residents is sent to the device
 /// that runs them, one message an op, in the order of the graph. Where that device has room for the two
