@@ -77,9 +77,9 @@ private:
     QString idleText() const;
     /// "3.10 GB free", or "1.20 GB too much".
     QString freeText(DeviceId device) const;
-    /// "weights 35.2 GB · cache 1.34 GB".
     bool hasCache() const;
     double besideWeights(DeviceId device) const;
+    /// "weights 35.2 GB · cache 1.34 GB", or "weights 16.1 GB · rest 40.2 GB" where there is no cache.
     QString contentsText(DeviceId device) const;
     std::optional<DeviceId> deviceIn(QPoint position) const;
     std::optional<ChannelId> channelIn(QPoint position) const;

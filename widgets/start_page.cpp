@@ -376,7 +376,11 @@ void StartPage::showMachine(const QString& title, const QString& name) {
 
 void StartPage::offerBack(const QString& network) {
     m_back->setVisible(!network.isEmpty());
-    m_back->setText(tr("Back to %1").arg(QString(network).replace(QLatin1Char('&'), QLatin1String("&&"))));
+    constexpr int kLetters = 40;
+    const QString name = m_back->fontMetrics().elidedText(
+        network, Qt::ElideMiddle, kLetters * m_back->fontMetrics().averageCharWidth());
+    m_back->setText(tr("Back to %1").arg(QString(name).replace(QLatin1Char('&'), QLatin1String("&&"))));
+    m_back->setToolTip(plainToolTip(network));
     m_back->setMinimumSize(m_back->sizeHint() + QSize(32, 8));
 }
 

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "app/cli/console.hpp"
 #include "core/base/exit_status.hpp"
@@ -113,9 +114,10 @@ Precision PrecisionArguments::precision() const {
 
 void PrecisionArguments::check(const NetworkFile& network) const {
     if (text.empty() || !network.language || takes_precision(*network.language)) return;
-    throw UsageError("--precision " + text +
-                     ": a language model has the types of --dtype (weights) and --kv-dtype (cache), except "
-                     "with --phase training and weights of 16 or 32 bits");
+    throw UsageError(
+        "--precision " + text +
+        ": a language model takes a precision only with --phase training and weights of 16 or 32 "
+        "bits; otherwise --dtype (weights) and --kv-dtype (cache) say its types");
 }
 
 void report_estimated(const std::string& file, const NetworkFile& network) {
@@ -478,7 +480,10 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--precision: " + network + " is a workload, whose times and sizes were measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
-    if (const std::string direct = job.own_machine ? "" : direct_link_text(machine); !direct.empty())
+    // Sweeps and comparisons load many jobs on the same machine.
+    static std::set<std::string> told;
+    if (const std::string direct = job.own_machine ? "" : direct_link_text(machine);
+        !direct.empty() && told.insert(machine).second)
         std::cerr << printable("placewright-cli: " + machine + ": " + direct, 8192) << '\n';
     if ((cost == "measured" || !times.empty() || !profile.empty()) && !job.own_machine) {
         const std::string unmeasured = unmeasured_text(*job.problem);

@@ -98,8 +98,9 @@ void print_nothing_fits(const std::string& memory_rule) {
     std::cerr << "placewright-cli: no placement that fits the memory was found";
     // Exprimo's penalty exceeds any step time.
     if (memory_rule != "exprimo")
-        std::cerr << "; --memory-rule " << memory_rule
-                  << " may score one that does not fit better than all that do: leave the option out";
+        std::cerr
+            << "; with --memory-rule " << memory_rule
+            << " a placement that does not fit can score better than all that fit: try --memory-rule exprimo";
     std::cerr << '\n';
 }
 

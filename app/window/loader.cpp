@@ -20,6 +20,7 @@
 #include "core/io/shipped.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
+#include "core/job/token_rate.hpp"
 #include "core/job/untimed_ops.hpp"
 
 namespace placewright {
@@ -265,7 +266,12 @@ OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const 
     preview.moved = moved;
     preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
     const double batch_s = preview.outcome->steady_step_time_s.value_or(preview.outcome->step_time_s);
-    if (batch_s > 0) preview.samples_per_s = static_cast<double>(problem.network->batch()) / batch_s;
+    const std::int64_t batch = problem.network->batch();
+    if (const auto& language = next.job.language) {
+        preview.tokens_per_s = tokens_per_s(*language, batch, *preview.outcome);
+    } else if (batch_s > 0) {
+        preview.samples_per_s = static_cast<double>(batch) / batch_s;
+    }
     preview.objective = next.job.objective;
     preview.assessment = assess(next.job, placement, *preview.outcome);
     if (open.job.objective == next.job.objective) {

@@ -71,6 +71,7 @@ struct OptionsPreview {
     std::vector<std::string> notes{};  ///< what the supplements contributed
     std::optional<Outcome> outcome;
     double samples_per_s = 0;  ///< with a full pipeline, where that has a step time; 0: unknown
+    double tokens_per_s = 0;   ///< of a language model, in place of samples
     std::size_t moved = 0;     ///< number of ops that would move to the device of most of their group
     const Objective* objective = nullptr;
     Assessment assessment;        ///< with these options

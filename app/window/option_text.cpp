@@ -194,14 +194,15 @@ QString optimizerTitle(double states) {
                          : OptionsText::tr("%1 states").arg(states);
 }
 
-QStringList changedOptions(const JobOptions& options) {
+QStringList changedOptions(const JobOptions& options, const std::optional<LanguageOptions>& language) {
     const JobOptions defaults;
     const ProblemOptions &problem = options.problem, &usual = defaults.problem;
     QStringList changes;
     if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
     changes << changedLanguage(options.reading.language);
     if (problem.inference) changes << OptionsText::tr("inference");
-    if (problem.precision != usual.precision) changes << toQString(to_string(problem.precision));
+    if (problem.precision != usual.precision && (!language || takes_precision(*language)))
+        changes << toQString(to_string(problem.precision));
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);

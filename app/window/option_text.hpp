@@ -8,7 +8,8 @@
 namespace placewright {
 
 /// Returns a phrase for each option that differs from its default: "10 batches, 4 in flight", "Adam".
-QStringList changedOptions(const JobOptions& options);
+/// `language`: how the network was read; a precision that it does not take (takes_precision()) is left out.
+QStringList changedOptions(const JobOptions& options, const std::optional<LanguageOptions>& language = {});
 
 // Names of the choices as the window shows them.
 QString orderTitle(Order order);

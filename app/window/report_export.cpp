@@ -48,7 +48,7 @@ ReportExport::ReportExport(const QString& file, const Document& document, Pictur
     ReportContext context;
     context.about = document.placed().about;
     context.bound = document.bound();
-    for (const QString& option : changedOptions(document.options()))
+    for (const QString& option : changedOptions(document.options(), document.job().language))
         context.options.push_back(option.toStdString());
     m_background.run(
         m_lane,

@@ -42,7 +42,7 @@ QString differenceText(const Scenario& of, const Scenario& from) {
     QStringList parts;
     if (of.machineFile != from.machineFile) parts << QString::fromStdString(of.job.machine->name());
     if (of.options != from.options) {
-        const QStringList options = changedOptions(of.options);
+        const QStringList options = changedOptions(of.options, of.job.language);
         parts << (options.isEmpty() ? tr("default options") : options.join(QStringLiteral(" · ")));
     }
     return parts.isEmpty() ? tr("an earlier version") : parts.join(QStringLiteral(" · "));

@@ -298,9 +298,11 @@ void StatusLine::showFigure() {
     if (const auto& language = job.language) {
         status += QStringLiteral(" · ") +
                   tokenRateText(tokens_per_s(*language, job.problem->network->batch(), outcome));
-        if (job.simulation.batches_in_flight() > 1 &&
-            (!outcome.steady_step_time_s || language->phase == LanguagePhase::training))
+        if (job.simulation.batches_in_flight() > 1 && language->phase == LanguagePhase::training) {
+            status += tr(", filling and draining included");
+        } else if (job.simulation.batches_in_flight() > 1 && !outcome.steady_step_time_s) {
             status += tr(" while the pipeline fills and drains");
+        }
         // Of several batches the timeline shows when each ends.
         if (language->phase == LanguagePhase::prefill && job.simulation.batches == 1)
             status += tr(", first token after %1").arg(secondsText(outcome.step_time_s));

@@ -334,7 +334,7 @@ void ToolBars::fitRows() {
 
 void ToolBars::showOptions() {
     fitRows();
-    const QStringList changes = changedOptions(m_document->options());
+    const QStringList changes = changedOptions(m_document->options(), m_document->job().language);
     const QString all = changes.join(QStringLiteral(" · "));
     m_simulation->setText(changes.isEmpty() ? tr("Simulation…") : all);
     m_simulation->setAccessibleName(changes.isEmpty() ? tr("Simulation") : tr("Simulation: %1").arg(all));

@@ -12,7 +12,7 @@ namespace placewright {
 
 /// Times are whole ticks here, so that flows are exact.
 using Ticks = std::int64_t;
-/// Longer times count as this: a network or a packing with them still has a bound, and sums stay in range.
+/// Longer times count as this, which leaves bounds below the optimum.
 inline constexpr Ticks kMostTicks = Ticks{1} << 55;
 /// With `tick_s` 0 (Problem::tick_s) all times are 0.
 inline Ticks to_ticks(double seconds, double tick_s) {

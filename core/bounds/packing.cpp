@@ -32,8 +32,11 @@ public:
             const LoadClass& one = model.classes[c];
             std::vector<Item> items;
             for (std::size_t i = 0; i < count_; ++i) {
+                // The sum of all groups stays in range.
+                const Ticks most = (Ticks{1} << 61) / static_cast<Ticks>(count_);
                 const auto ticks = [&](double seconds) {
-                    return std::isfinite(seconds) ? to_ticks(seconds, model.tick_s) : kNoTicks;
+                    return std::isfinite(seconds) ? std::min(to_ticks(seconds, model.tick_s), most)
+                                                  : kNoTicks;
                 };
                 items.push_back({i, ticks(one.group_s[groups[i]]), ticks(least[c][groups[i]])});
             }

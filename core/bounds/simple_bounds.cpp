@@ -173,7 +173,7 @@ std::string held_text(const Problem& problem) {
     if (std::ranges::any_of(problem.graph->ops(), [](const Op& op) { return op.phase == Phase::update; }))
         return "parameters, gradients and optimizer state";
     return std::ranges::any_of(problem.graph->ops(), [](const Op& op) { return op.resident_bytes > 0; })
-               ? "parameters and caches"
+               ? "parameters and other data that stay"
                : "parameters";
 }
 

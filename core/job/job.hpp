@@ -83,9 +83,9 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// What Job::single_device is: "gpu:0 alone", or "one device as far as possible" if it may not hold some ops.
 std::string single_device_text(const Job& job);
-/// Whether a Precision says the types of a language model: where it is trained, and its weights are of a type
-/// that arithmetic has. Else they are those of LanguageOptions: weights in 4 bits do not become others with
-/// the activations, and the cache has a type of its own.
+/// Whether a Precision says the types of a language model: where it is trained, and no narrower weights were
+/// asked for. Else they are those of LanguageOptions: weights in 4 bits do not become others with the
+/// activations, and the cache has a type of its own.
 bool takes_precision(const LanguageOptions& language);
 /// The problem's options, with a cache for each batch in flight of a language model that generates tokens,
 /// and without a precision that it does not take. A network file that a language model was converted to does

@@ -54,7 +54,8 @@ private Q_SLOTS:
     void deviceMapsObey() {
         const QString network = write("modules.json", R"({"format": "placewright.graph", "version": 1,
             "name": "modules", "batch": 1, "training": "none", "ops": [
-            {"name": "x", "kind": "input", "flops": 0, "outputs": [{"bytes": 4000}]},
+            {"name": "x", "kind": "input", "flops": 0, "parameter_bytes": 0, "inputs": [],
+             "outputs": [{"bytes": 4000}]},
             {"name": "m/a", "kind": "linear", "scope": "m", "flops": 1e6, "parameter_bytes": 4000,
              "inputs": ["x"], "outputs": [{"bytes": 4000}]},
             {"name": "m/c", "kind": "linear", "scope": "m", "flops": 1e6, "parameter_bytes": 40000,

@@ -77,7 +77,8 @@ private Q_SLOTS:
     void typesAreThoseOfTheModel() {
         const Result decode = run(model("simulate", "1e9", {"--precision", "fp32"}));
         QCOMPARE(decode.status, 2);
-        QVERIFY2(decode.err.contains("--precision fp32: a language model has the types of --dtype (weights)"),
+        QVERIFY2(decode.err.contains(
+                     "--precision fp32: a language model takes a precision only with --phase training"),
                  decode.err);
         QCOMPARE(
             run(model("simulate", "1e10", {"--phase", "training", "--dtype", "int4", "--precision", "fp16"}))

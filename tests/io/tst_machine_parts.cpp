@@ -98,7 +98,8 @@ void TestMachineParts::unnamed_direct_links() {
     QCOMPARE(direct_link_text("2x GH200 96GB"),
              std::string("the GPUs reach each other over NVLink-C2C; if they are joined directly, name that "
                          "link, too: \"2x GH200 96GB, NVLink 4 x18\""));
-    for (const char* text : {"H100 SXM", "2x RTX 4090", "4x-v100-nvlink", "EPYC 7742"})
+    for (const char* text : {"H100 SXM, RTX 4090", "RTX 4090, 2x H100 SXM", "H100 SXM", "2x RTX 4090",
+                             "4x-v100-nvlink", "EPYC 7742"})
         QCOMPARE(direct_link_text(text), std::string());
 }
 

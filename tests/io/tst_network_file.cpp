@@ -170,9 +170,8 @@ void TestNetworkFile::badNetworks_data() {
     add("list", "[]", "it begins with \"[\", expected \"{\"");
     add("number", "3", "it begins with \"3\"");
     add("two objects", kNetwork + kNetwork, "line 8, column 2: ");
-    add("cut off", "{\n\"name\": \"a",
-        "line 2, column 11: ends in the middle of a value: the file is cut off");
-    add("open list", "{\"ops\": [1, ", "ends in the middle of a value: the file is cut off");
+    add("cut off", "{\n\"name\": \"a", "line 2, column 11: is cut off or damaged: the file ends before");
+    add("open list", "{\"ops\": [1, ", "is cut off or damaged: the file ends before");
     add("syntax error", "{\n\n  \"a\": \u00e9}", "line 3, column 8: ");
     add("trailing comma", with("\"later\": 1}", "\"later\": 1},"), "line 7, column 3: ");
     add("comment", "{ // no\n}", "line 1, column 3: ");

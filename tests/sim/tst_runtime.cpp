@@ -289,6 +289,8 @@ void TestRuntime::the_host_updates_once_after_accumulation() {
             total_s(false, 2) - total_s(true, 2) + static_cast<double>(updates) * 1000 * 2;
         const double saved_s = 3 * (update_s - static_cast<double>(updates) * 1000 * 2);
         const double found_s = total_s(false, 4) - total_s(true, 4);
+        if (states > 0)
+            QVERIFY(found_s > 1000);  // an update of Momentum and Adam has more kernels than a sum
         QVERIFY2(std::abs(found_s - saved_s) < 1 && found_s > -1,
                  qPrintable(QString::number(found_s - saved_s)));
     }

@@ -25,6 +25,7 @@
 #include "app/window/machine/machine_editor.hpp"
 #include "app/window/machine/machine_table.hpp"
 #include "app/window/machine/what_if_panel.hpp"
+#include "app/window/settings.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/machines/machine_parts.hpp"
@@ -146,6 +147,7 @@ private Q_SLOTS:
             QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
             enter(openEditor(shown)->devices(), 1, kMemory, QStringLiteral("8.5"));
             QVERIFY(shown.waitUntilIdle());
+            settings::machine.set(shown.document.machineFile());  // as when the window closes
         }
         Shown other;
         const auto name = QStringLiteral("4x V100, NVLink (edited)");

@@ -190,7 +190,8 @@ private Q_SLOTS:
         test::giveFile(file);
         pressInMenu(fresh, fresh.action("Resume a search"));
         QTRY_VERIFY_WITH_TIMEOUT(!rows(fresh).empty(), 60'000);
-        QVERIFY2(fresh.message().contains("resumes"), qPrintable(fresh.message()));
+        QVERIFY2(fresh.message().contains("with their known scores, then searches on"),
+                 qPrintable(fresh.message()));
         QVERIFY(fresh.waitUntilIdle());
         const Run& run = *fresh.document.runs()[0];
         QCOMPARE(run.state(), Run::State::finished);

@@ -203,7 +203,7 @@ void CompareWindow::showRequest() {
         m_size->setText(tr("Check at least one algorithm, one network and one machine."));
         return;
     }
-    const QStringList options = changedOptions(m_document->options());
+    const QStringList options = changedOptions(m_document->options(), m_document->job().language);
     QString size = tr("%L1 searches of at most %L2 evaluations").arg(searches).arg(m_evaluations->value());
     if (!options.isEmpty()) size += tr("; simulation: %1").arg(options.join(QStringLiteral(" · ")));
     m_size->setText(size);

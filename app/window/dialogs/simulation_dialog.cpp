@@ -24,7 +24,6 @@
 #include "app/window/language_text.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
-#include "core/job/token_rate.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
@@ -313,7 +312,9 @@ JobOptions SimulationDialog::options() const {
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.constraints = m_document->options().problem.constraints;
     problem.inference = networkTrains() ? chosen<int>(m_pass) == 1 : m_document->options().problem.inference;
-    if (m_precision->isEnabled()) problem.precision = chosen<Precision>(m_precision);
+    // What a language model does not take in this phase stays for its training.
+    if (m_precision->isEnabled() || !m_document->job().own_machine)
+        problem.precision = chosen<Precision>(m_precision);
     options.supplements.parameters = m_parameters->file().toStdString();
     for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];
@@ -407,9 +408,8 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     if (!simulated) text += tr(", a simulated step of %1").arg(secondsText(outcome.step_time_s));
     if (outcome.steady_step_time_s)
         text += tr(", %1 per batch with a full pipeline").arg(secondsText(*outcome.steady_step_time_s));
-    if (const auto& language = m_document->job().language; preview.samples_per_s > 0)
-        text += language ? tr(", %1").arg(tokenRateText(preview.samples_per_s * tokens_of_step(*language, 1)))
-                         : tr(", %1 samples/s").arg(rateText(preview.samples_per_s));
+    if (preview.samples_per_s > 0) text += tr(", %1 samples/s").arg(rateText(preview.samples_per_s));
+    if (preview.tokens_per_s > 0) text += QStringLiteral(", ") + tokenRateText(preview.tokens_per_s);
     if (assessment.is_defined())
         text += assessment.score.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
     text = tr("%1: %2 uses %3.")

@@ -443,7 +443,8 @@ void LearnWindow::showRequest() {
                     .arg(resumedName(), more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
                     .arg(m_resumed->state.updates);
     }
-    if (const QStringList options = changedOptions(m_document->options()); !options.isEmpty())
+    if (const QStringList options = changedOptions(m_document->options(), m_document->job().language);
+        !options.isEmpty())
         size += tr("; simulation: %1").arg(options.join(QStringLiteral(" · ")));
     m_start->setEnabled(lacking.isEmpty());
     m_size->setText(lacking.isEmpty() ? size : lacking);

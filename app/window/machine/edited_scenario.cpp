@@ -138,7 +138,8 @@ QString storeEdited(const Machine& machine) {
 
 QString titleOfMachine(const QString& file) {
     const QFileInfo info(file);
-    if (!info.exists()) return file;  // parts
+    const bool isPath = file.contains(QLatin1Char('/')) || file.endsWith(QLatin1String(".json"));
+    if (!isPath) return file;
     if (info.absolutePath() == QFileInfo(fileBesideSettings(kEditedFolder)).absoluteFilePath()) {
         try {
             return QString::fromStdString(read_machine(file.toStdString()).name());

@@ -244,7 +244,10 @@ std::string direct_link_text(const std::string& text) {
     const LinkModel* const usual = usual_link(gpu, catalogue);
     for (const std::string& name : gpu.links) {
         const LinkModel* const link = catalogue.find_link(name);
-        if (link == nullptr || is_pcie(*link) || link == usual) continue;
+        const bool of_all = std::ranges::all_of(parts->gpus, [&](const auto& other) {
+            return std::ranges::find(other->links, name) != other->links.end();
+        });
+        if (link == nullptr || is_pcie(*link) || link == usual || !of_all) continue;
         return "the GPUs reach each other over " + usual->model +
                "; if they are joined directly, name that link, too: \"" + parts->name + ", " + link->model +
                '"';

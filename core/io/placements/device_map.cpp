@@ -217,7 +217,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     warn_of_latents(placed, loaded, written);
     if (const auto& weights = placed.reading.language.weights)
         written.warnings.push_back("placed for weights in " + std::string(to_string(*weights)) +
-                                   ": load a model stored so");
+                                   ": load a model whose weights are stored so");
     if (std::string cut = cut_blocks(problem, loaded); !cut.empty())
         written.warnings.push_back(std::move(cut));
     if (on_cpu && on_gpu)

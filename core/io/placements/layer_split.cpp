@@ -105,12 +105,13 @@ std::string in_order(const PlacedNetwork& placed, const std::vector<Stage>& stag
 
 bool has_weight_files(const Path& folder) {
     std::error_code error;
-    const std::filesystem::directory_iterator files(folder.empty() ? Path(".") : folder, error);
-    return std::any_of(begin(files), end(files), [](const std::filesystem::directory_entry& file) {
-        const Path extension = file.path().extension();
-        return extension == ".safetensors" || extension == ".bin" || extension == ".gguf" ||
-               extension == ".pt";
-    });
+    std::filesystem::directory_iterator file(folder.empty() ? Path(".") : folder, error);
+    for (; !error && file != std::filesystem::directory_iterator(); file.increment(error)) {
+        const Path extension = file->path().extension();
+        if (extension == ".safetensors" || extension == ".bin" || extension == ".gguf" || extension == ".pt")
+            return true;
+    }
+    return false;
 }
 
 std::string model_of(const PlacedNetwork& placed) {
@@ -120,7 +121,8 @@ std::string model_of(const PlacedNetwork& placed) {
     if (!is_config && placed.network_file.extension() == ".json") return "MODEL";
     const Path path = is_config ? placed.network_file.parent_path() : placed.network_file;
     // Those that ship have no weights.
-    if (is_config && !has_weight_files(path)) return "MODEL";
+    std::error_code error;
+    if ((is_config || std::filesystem::is_directory(path, error)) && !has_weight_files(path)) return "MODEL";
     std::string text = "'";
     for (const char c : printable(path.string(), std::string::npos))
         text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -141,7 +143,8 @@ void warn_of_inference(WrittenPlacement& written, const PlacedNetwork& placed, c
 std::string weights_note(const PlacedNetwork& placed) {
     const auto& weights = placed.reading.language.weights;
     if (!weights) return {};
-    return "# placed for weights in " + std::string(to_string(*weights)) + ": load a model stored so\n";
+    return "# placed for weights in " + std::string(to_string(*weights)) +
+           ": load a model whose weights are stored so\n";
 }
 
 Placement repair_layer_runs(const PlacedNetwork& placed) {

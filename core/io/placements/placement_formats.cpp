@@ -9,6 +9,7 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/apart.hpp"
+#include "core/graph/blocks.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/onnx/onnx_placement.hpp"
@@ -134,7 +135,8 @@ std::string transformers_class(const Graph& network) {
 }
 
 std::string dispatch_snippet(const std::string& path, const PlacedNetwork& placed) {
-    const std::string hub = transformers_class(*placed.problem->forward);
+    const std::string hub =
+        has_blocks(*placed.problem->forward) ? transformers_class(*placed.problem->forward) : "AutoModel";
     // A whole language model is rarely in memory before it is spread over devices.
     if (hub != "AutoModel")
         return "import json\nfrom transformers import " + hub + "\n\n" + loading("device_map", path) +

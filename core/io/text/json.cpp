@@ -91,7 +91,7 @@ public:
             return false;
         }
         if (position > text_.size()) {
-            problem = "ends in the middle of a value: the file is cut off or damaged";
+            problem = "is cut off or damaged: the file ends before its value is complete";
             return false;
         }
         // "[json.exception...] parse error at line 1, column 2: syntax error while parsing ..."
