@@ -12,6 +12,7 @@
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStyleOptionSlider>
@@ -142,6 +143,7 @@ private Q_SLOTS:
     void initTestCase() { m_network = m_work.write(QStringLiteral("wide.json"), test::wide_graph()); }
 
     void anEditedMachineKeepsItsNameInOtherWindows() {
+        const auto forget = qScopeGuard([] { settings::machine.set(QString()); });
         {
             Shown shown;
             QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
