@@ -53,7 +53,7 @@ QString longestContextText(const LongestContext& longest, const Machine& machine
         return LanguageText::tr("fits up to %1 (the model's limit)").arg(tokensText(longest.tokens));
     const QString device = toQString(machine.device(*longest.device).name);
     return longest.tokens == 0
-               ? LanguageText::tr("placed so, fits at no length (%1)").arg(device)
+               ? LanguageText::tr("this placement fits at no length (%1)").arg(device)
                : LanguageText::tr("fits up to %1 (%2)").arg(tokensText(longest.tokens), device);
 }
 

@@ -12,6 +12,7 @@
 #include "app/window/dialogs/calibration_dialog.hpp"
 #include "app/window/graph_coloring.hpp"
 #include "app/window/learn/learning.hpp"
+#include "app/window/machine/edited_scenario.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"
@@ -63,8 +64,8 @@ void MainWindow::restoreSettings() {
 /// The machine of the last session, if it still exists.
 void MainWindow::restoreMachine() {
     const QString machine = settings::machine.get();
-    const bool isPath = machine.contains(QLatin1Char('/')) || machine.endsWith(QLatin1String(".json"));
-    if (machine.isEmpty() || machine == m_document->machineFile() || (isPath && !QFileInfo::exists(machine)))
+    if (machine.isEmpty() || machine == m_document->machineFile() ||
+        (isMachinePath(machine) && !QFileInfo::exists(machine)))
         return;
     m_document->setMachine(machine);
 }

@@ -136,13 +136,16 @@ QString storeEdited(const Machine& machine) {
     return file;
 }
 
-QString titleOfMachine(const QString& file) {
-    const QFileInfo info(file);
-    const bool isPath = file.contains(QLatin1Char('/')) || file.endsWith(QLatin1String(".json"));
-    if (!isPath) return file;
+bool isMachinePath(const QString& machine) {
+    return machine.contains(QLatin1Char('/')) || machine.endsWith(QLatin1String(".json"));
+}
+
+QString titleOfMachine(const QString& machine) {
+    if (!isMachinePath(machine)) return machine;
+    const QFileInfo info(machine);
     if (info.absolutePath() == QFileInfo(fileBesideSettings(kEditedFolder)).absoluteFilePath()) {
         try {
-            return QString::fromStdString(read_machine(file.toStdString()).name());
+            return QString::fromStdString(read_machine(machine.toStdString()).name());
         } catch (const InputError&) {
             // Whoever opens it is told what is wrong.
         }

@@ -35,6 +35,8 @@ EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
 /// Writes an edited machine beside the settings, unless it is there; returns the file. Keeps the latest such
 /// files only. Throws InputError.
 QString storeEdited(const Machine& machine);
+/// Whether the text names a machine by its file, not as one that ships or by its parts.
+bool isMachinePath(const QString& machine);
 /// Title of a machine that did not ship: the name in a file that storeEdited() wrote, the name of another
 /// file without its folder and extension, or the parts that the text lists.
 QString titleOfMachine(const QString& machine);
