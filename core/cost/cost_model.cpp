@@ -28,13 +28,31 @@ bool is_weight_gradient(const Graph& graph, OpId id) {
                                [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
 }
 
-/// Traffic of a look-up: it reads the indices (its first input) and only the rows of the table that it
-/// returns.
+/// Whether an op reads some places of a table alone.
+bool looks_up(const Op& op) {
+    constexpr std::array<std::string_view, 4> kKinds{"embedding", "index_select", "gather", "index"};
+    return runs_forward(op) && !op.read_bytes && std::ranges::find(kKinds, op.kind) != kKinds.end();
+}
+
+/// Traffic of a look-up: it reads the indices, and of its table no more than it returns. The table is what
+/// the op holds, else its largest input: files have table and indices in either order.
 OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
     OpTraffic traffic;
-    if (!op.inputs.empty()) traffic.read_bytes = tensor_bytes(graph, op.inputs.front());
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
-    traffic.read_bytes += traffic.written_bytes;
+    double most = 0;
+    for (const TensorRef& input : op.inputs) {
+        traffic.read_bytes += tensor_bytes(graph, input);
+        most = std::max(most, tensor_bytes(graph, input));
+    }
+    const Op& holder = op.forward_op == kInvalidOp ? op : graph.op(op.forward_op);
+    double table = static_cast<double>(holder.parameter_bytes) + static_cast<double>(holder.resident_bytes);
+    // An embedding whose file does not say the table's size has its indices as the only input.
+    if (table == 0 && (op.kind != "embedding" || op.inputs.size() > 1)) {
+        table = most;
+        traffic.read_bytes -= most;
+    }
+    traffic.read_bytes +=
+        op.kind == "embedding" ? traffic.written_bytes : std::min(table, traffic.written_bytes);
     return traffic;
 }
 
@@ -151,7 +169,7 @@ const CostModel* find_cost_model(std::string_view id) {
 OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
-    if (op.kind == "embedding" && runs_forward(op) && !op.read_bytes) return lookup_traffic(graph, op);
+    if (looks_up(op)) return lookup_traffic(graph, op);
     std::vector<TensorRef> inputs = op.inputs;
     std::ranges::sort(inputs, {}, [](const TensorRef& ref) { return std::pair(ref.op, ref.output); });
     erase_repeats(inputs);
@@ -159,8 +177,8 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
 
     const bool derived = op.forward_op != kInvalidOp;
-    const double parameters =
-        static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
+    const Op& forward = derived ? graph.op(op.forward_op) : op;
+    const auto parameters = static_cast<double>(forward.parameter_bytes);
     if (op.read_bytes && runs_forward(op)) {
         traffic.read_bytes += static_cast<double>(*op.read_bytes);
         return traffic;
@@ -171,7 +189,7 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
         traffic.read_bytes += parameters * (1 + optimizer_states);
         traffic.written_bytes += parameters * (1 + optimizer_states);
     } else if (!derived || !is_weight_gradient(graph, id)) {
-        traffic.read_bytes += parameters;
+        traffic.read_bytes += std::max(parameters, static_cast<double>(forward.read_bytes.value_or(0)));
     }
     return traffic;
 }

@@ -98,9 +98,13 @@ bool is_max_pool(std::string_view kind) {
     return kind.starts_with("max_pool") || kind.starts_with("adaptive_max_pool");
 }
 
-NumberType number_type(const Op& op) {
+/// The type that an op computes in: that of its output, but products of bytes have sums of 32 bits.
+NumberType number_type(const Graph& graph, const Op& op) {
     if (op.outputs.empty()) return NumberType::fp32;
-    switch (op.outputs.front().dtype) {
+    DType type = op.outputs.front().dtype;
+    if (type == DType::int32 && kind_info(op.kind).product && !op.inputs.empty())
+        type = graph.op(op.inputs.front().op).outputs[op.inputs.front().output].dtype;
+    switch (type) {
         case DType::float64:
             return NumberType::fp64;
         case DType::float16:
@@ -290,7 +294,7 @@ private:
         const Rule& rule = rule_of(op_.kind);
         const OpTraffic traffic = op_traffic(graph_, id_, states_);
         work_.bytes = traffic.read_bytes + traffic.written_bytes;
-        work_.type = number_type(op_);
+        work_.type = number_type(graph_, op_);
         if (is_product() && op_.flops > 0) {
             const ProductShape shape = product_shape();
             work_.work_class = product_class(shape);
@@ -343,7 +347,7 @@ private:
         const bool second = is_weight_gradient();
         const bool has_data_gradient = second && has_data_backward();
         const KindInfo& kind = kind_info(op_.kind);
-        work_.type = number_type(forward_);
+        work_.type = number_type(graph_, forward_);
         if (!kind.computes && !kind.parameter) {
             work_.bytes = gradients.view_bytes;
             work_.kernels += gradients.view_kernels;
@@ -361,7 +365,10 @@ private:
         }
         const double written = output_bytes(op_);
         work_.bytes = one + kept + written;
-        if (!second) work_.bytes += static_cast<double>(forward_.parameter_bytes);
+        // Of weights that are not trained, too, the gradient of the input is a product.
+        if (!second)
+            work_.bytes +=
+                static_cast<double>(std::max(forward_.parameter_bytes, forward_.read_bytes.value_or(0)));
         if (is_product() && forward_.flops > 0) return product_backward(second);
         const Rule& rule = rule_of(op_.kind);
         work_.work_class = rule.work_class;

@@ -36,7 +36,7 @@ public:
                              "the network lists its own backward ops, whose gradients of parameters do "
                              "not change with the batch size");
         for (const Op& op : graph_.ops()) {
-            if (op.read_bytes && op.kind != "embedding")
+            if (op.read_bytes && op.kind != "embedding" && !reads_constants(op))
                 fail_at(op.name,
                         "reads parts of its parameters or of a cache (read_bytes), which do not grow with "
                         "the batch alone; convert the model's own file with --batch");
@@ -49,6 +49,13 @@ public:
     }
 
 private:
+    /// Whether all that an op reads of what it holds are its parameters and constants of the file, such as
+    /// quantized weights, which are the same for each batch. The cache of attention is not.
+    static bool reads_constants(const Op& op) {
+        return op.resident_bytes > 0 && *op.read_bytes >= op.parameter_bytes &&
+               op.kind != "scaled_dot_product_attention";
+    }
+
     double ratio() const { return static_cast<double>(to_) / static_cast<double>(from_); }
 
     /// A whole multiple of the batch size, with the other one.

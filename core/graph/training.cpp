@@ -82,6 +82,8 @@ private:
     bool keeps_input(const Op& op, std::size_t index) const {
         const KindInfo& kind = kind_info(op.kind);
         if (!kind.keeps_inputs) return false;
+        // The gradient of a table is of its extents; which rows were read is all that it needs to know.
+        if (op.kind == "embedding" && is_parameter_[op.inputs[index].op]) return false;
         if (kind.only_input >= 0) return index == static_cast<std::size_t>(kind.only_input);
         if (!kind.factors) return true;
         for (std::size_t other = 0; other < op.inputs.size(); ++other) {

@@ -323,6 +323,7 @@ private:
         std::vector<Shape> operands;
         Held held;
         std::vector<std::size_t> indices;
+        std::int64_t constant_bytes = 0;  // that the op reads and does not train
         for (const Source& source : read_[index]) {
             const Tensor* tensor = nullptr;
             switch (source.from) {
@@ -335,6 +336,9 @@ private:
                     } else if (std::ranges::find(indices, source.index) == indices.end()) {
                         indices.push_back(source.index);
                         hold(op, source.index, held);
+                        if (!program_.parameters[source.index].trained)
+                            constant_bytes +=
+                                std::min(tensor->bytes, program_.parameters[source.index].tensor.bytes);
                     }
                     break;
                 case Source::From::input:
@@ -342,14 +346,17 @@ private:
                     op.inputs.push_back({input_op_[source.index], 0});
                     break;
                 case Source::From::node:
-                    if (folded(source.index)) break;
                     const auto& output = program_.nodes[source.index].outputs[source.output];
-                    tensor = &*output.tensor;
-                    op.inputs.push_back(node_output_[source.index][source.output]);
+                    if (output.tensor) tensor = &*output.tensor;
+                    if (!folded(source.index)) op.inputs.push_back(node_output_[source.index][source.output]);
                     break;
             }
             if (tensor != nullptr && tensor->shape) operands.push_back(*tensor->shape);
         }
+        // Small constants stay in the caches of a device; of a table, only rows are read.
+        if (constant_bytes > kSmallConstantBytes && op.kind != "embedding" && op.kind != "index_select" &&
+            op.kind != "gather")
+            op.read_bytes = op.parameter_bytes + constant_bytes;
         for (const std::size_t parameter : unread_[index]) hold(op, parameter, held);
         describe(op, held);
         std::vector<Shape> shapes;
@@ -367,13 +374,11 @@ private:
             op.outputs.push_back(*node.outputs[i].tensor);
             if (node.outputs[i].tensor->shape) shapes.push_back(*node.outputs[i].tensor->shape);
         }
-        if (const auto flops = node.flops
-                                   ? node.flops
-                                   : forward_flops({op.kind, operands, shapes, node.window, node.equation})) {
-            op.flops = *flops;
-        } else {
-            network_.estimated.push_back({clean(op.name), clean(op.kind)});
-        }
+        const auto flops =
+            node.flops ? node.flops : forward_flops({op.kind, operands, shapes, node.window, node.equation});
+        op.flops = flops.value_or(0);
+        const bool unsized = op.outputs.empty() && !node.outputs.empty();
+        if (!flops || unsized) network_.estimated.push_back({clean(op.name), clean(op.kind)});
         add(builder, std::move(op));
     }
 

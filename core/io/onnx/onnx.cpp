@@ -222,6 +222,8 @@ private:
                 const bool weighs = node.op_type() == "MatMul" || node.op_type() == "Gemm" ||
                                     node.op_type().starts_with("Conv");
                 if (weighs && (i == 1 || i == 2)) weighed_by_.emplace(node.input(i), std::pair(&node, i));
+                if (weighs || node.op_type() == "PRelu" || node.op_type().ends_with("Normalization"))
+                    learned_.insert(node.input(i));
             }
             if (node.op_type() == "Add" && node.input_size() == 2) {
                 summand_.emplace(node.input(0), node.input(1));
@@ -332,6 +334,13 @@ private:
             const std::string name = dim.dim_param();
             if (const auto given = dims_.find(name); !name.empty() && given != dims_.end()) {
                 dim.set_dim_value(given->second);
+                if (axis == 0 && !batch_is_open_) {
+                    if (batch_ && *batch_ != given->second)
+                        fail(where, "has the batch size " + in_quotes(name) + ", which is given twice: " +
+                                        std::to_string(given->second) + " by --dim and " +
+                                        std::to_string(*batch_) + " by --batch; leave one out");
+                    if (!fixed_batch) fixed_batch = given->second;
+                }
             } else if (axis == 0) {
                 batch_is_open_ = true;
                 if (!batch_)
@@ -372,6 +381,18 @@ private:
         return dotted(std::move(module)) + (operand == 1 ? ".weight" : ".bias");
     }
 
+    /// Whether a real number that the file stores is one of a formula, such as the epsilon of a norm, and no
+    /// parameter of one element. PyTorch's exporters name such numbers "val_3", "onnx::Mul_7" or
+    /// "/norm/Constant_output_0"; other programs store them as tensors without extents.
+    bool is_number_of_formula(const std::string& name, const Tensor& tensor) const {
+        if (name.find("::") != std::string::npos || name.starts_with("val_")) return true;
+        if (learned_.contains(name) || is_state_dict_path(name) || is_own_parameter(name)) return false;
+        if (name.find("Constant") != std::string::npos) return true;
+        // A parameter of the whole model, such as "logit_scale", has a plain name.
+        const bool plain = name.find_first_of("/:") == std::string::npos;
+        return tensor.shape && tensor.shape->empty() && !(is_of_pytorch() && plain);
+    }
+
     Program::Parameter parameter(const std::string& name, std::int32_t element,
                                  std::vector<std::int64_t> extents, const OnnxScope& scope) const {
         auto tensor = make_onnx_tensor(element, std::move(extents));
@@ -380,9 +401,8 @@ private:
         const bool buffer =
             buffers_.contains(name) || name.ends_with("running_mean") || name.ends_with("running_var");
         // A constant of the program: indices and sizes, and numbers without a name of their own.
-        const bool unnamed = name.find("::") != std::string::npos || name.starts_with("val_");
-        const bool number =
-            scope.numbers(name) != nullptr && (!real || (unnamed && element_count(*tensor) == 1));
+        const bool number = scope.numbers(name) != nullptr &&
+                            (!real || (element_count(*tensor) == 1 && is_number_of_formula(name, *tensor)));
         return {name, number ? "" : path_of(name), *std::move(tensor), real && !buffer && !number};
     }
 
@@ -523,20 +543,35 @@ private:
             if (scope_.knows(captured) && std::ranges::find(op.inputs, captured) == op.inputs.end())
                 op.inputs.push_back(captured);
         }
+        const auto add_own = [&](Program::Parameter own) {
+            own.name = name + '/' + own.name + '#' + std::to_string(program_.parameters.size());
+            op.inputs.push_back(own.name);
+            program_.parameters.push_back(std::move(own));
+        };
+        // Tensors in Constant nodes, but not single numbers.
+        const auto add_constant = [&](const NodeProto& at) {
+            const onnx::AttributeProto* const value = find_attribute(at, "value");
+            if (at.op_type() != "Constant" || value == nullptr || !value->has_t() || at.output_size() != 1)
+                return;
+            auto tensor = make_onnx_tensor(value->t().data_type(),
+                                           {value->t().dims().begin(), value->t().dims().end()});
+            if (tensor && element_count(*tensor) > 1) add_own({at.output(0), "", *std::move(tensor), false});
+        };
+        if (const onnx::FunctionProto* const function = context_.function_of(node)) {
+            for (const NodeProto& inner : function->node()) add_constant(inner);
+        }
         const std::function<void(const NodeProto&)> add_initializers = [&](const NodeProto& at) {
             for (const onnx::AttributeProto& attribute : at.attribute()) {
                 for (const auto& initializer : attribute.g().initializer()) {
                     OnnxScope inner(opsets_, dims_);
                     inner.define(initializer.name(), initializer);
-                    Program::Parameter own =
-                        parameter(initializer.name(), initializer.data_type(),
-                                  {initializer.dims().begin(), initializer.dims().end()}, inner);
-                    own.name =
-                        name + '/' + initializer.name() + '#' + std::to_string(program_.parameters.size());
-                    op.inputs.push_back(own.name);
-                    program_.parameters.push_back(std::move(own));
+                    add_own(parameter(initializer.name(), initializer.data_type(),
+                                      {initializer.dims().begin(), initializer.dims().end()}, inner));
                 }
-                for (const NodeProto& inner : attribute.g().node()) add_initializers(inner);
+                for (const NodeProto& inner : attribute.g().node()) {
+                    add_constant(inner);
+                    add_initializers(inner);
+                }
             }
         };
         add_initializers(node);
@@ -563,6 +598,7 @@ private:
     ByName<std::string_view> originals_;                   ///< parameters by the names of their transposes
     ByName<std::pair<const NodeProto*, int>> weighed_by_;  ///< product that a parameter is an operand of
     ByName<std::string_view> summand_;                     ///< what is added to a value
+    Names learned_;                                        ///< read where layers have their parameters
     Names folded_;         ///< inputs that the exporter computed from parameters
     Names of_parameters_;  ///< known numbers that depend on parameters
     Names unknown_;        ///< values without type

@@ -365,15 +365,35 @@ void describe_pad(const NodeProto& node, const OnnxScope& scope, Program::Node& 
     if (mode != nullptr && mode->s() == "edge") op.attributes["mode"] = "\"replicate\"";
 }
 
-/// The padding that auto_pad stands for: as many places as strides fit the image.
+/// The extents of the window of a convolution or pool; those of a convolution may be left to its weights.
+std::vector<std::int64_t> kernel_of(const NodeProto& node, const OnnxScope& scope) {
+    auto kernel = integers_attribute(node, "kernel_shape");
+    const int weights = node.op_type() == "QLinearConv" ? 3 : 1;
+    if (!kernel.empty() || node.op_type().find("Conv") == std::string::npos || weights >= node.input_size())
+        return kernel;
+    if (const auto extents = scope.shape(node.input(weights)); extents && extents->size() > 2)
+        kernel.assign(extents->begin() + 2, extents->end());
+    return kernel;
+}
+
+/// The padding that auto_pad stands for: as many places as strides fit the image, which is the output of a
+/// transposed convolution.
 void describe_auto_pad(const NodeProto& node, const OnnxScope& scope, Program::Node& op) {
     const onnx::AttributeProto* mode = find_attribute(node, "auto_pad");
-    const auto from = scope.shape(node.input(0)), to = scope.shape(node.output(0));
-    auto kernel = integers_attribute(node, "kernel_shape");
-    if (mode == nullptr || !mode->s().starts_with("SAME") || !from || !to || from->size() != to->size() ||
-        kernel.empty() || from->size() != kernel.size() + 2)
+    auto from = scope.shape(node.input(0)), to = scope.shape(node.output(0));
+    const bool transposed = node.op_type() == "ConvTranspose";
+    const bool by_shape = transposed && find_attribute(node, "output_shape") != nullptr;
+    const bool same = mode != nullptr && mode->s().starts_with("SAME");
+    const bool more_in_front =
+        transposed ? mode == nullptr || mode->s() != "SAME_UPPER" : same && mode->s() == "SAME_LOWER";
+    const auto kernel = kernel_of(node, scope);
+    if ((!same && !by_shape) || !from || !to || from->size() != to->size() || kernel.empty() ||
+        from->size() != kernel.size() + 2)
         return;
+    if (transposed) std::swap(from, to);
     const std::size_t rank = kernel.size();
+    auto more = integers_attribute(node, "output_padding");
+    more.resize(rank);
     auto strides = integers_attribute(node, "strides"), dilations = integers_attribute(node, "dilations");
     strides.resize(rank, 1);
     dilations.resize(rank, 1);
@@ -384,11 +404,12 @@ void describe_auto_pad(const NodeProto& node, const OnnxScope& scope, Program::N
             __builtin_mul_overflow((*to)[k + 2] - 1, strides[k], &span) ||
             __builtin_mul_overflow(dilations[k], kernel[k] - 1, &reach) ||
             __builtin_add_overflow(span, reach, &total) ||
-            __builtin_sub_overflow(total, (*from)[k + 2] - 1, &total))
+            __builtin_sub_overflow(total, (*from)[k + 2] - 1, &total) ||
+            (transposed && __builtin_add_overflow(total, more[k], &total)))
             return;
         total = std::max<std::int64_t>(0, total);
         const std::int64_t less = total / 2;
-        begins.push_back(mode->s() == "SAME_LOWER" ? total - less : less);
+        begins.push_back(more_in_front ? total - less : less);
         ends.push_back(total - begins.back());
     }
     if (begins != ends) begins.insert(begins.end(), ends.begin(), ends.end());
@@ -426,7 +447,9 @@ void describe_arguments(const NodeProto& node, const OnnxScope& scope, Program::
     } else if (type == "GroupNormalization") {
         if (const auto groups = integer_attribute(node, "num_groups", 0); groups > 0)
             op.attributes["groups"] = std::to_string(groups);
-    } else if (type.starts_with("Conv") || type.ends_with("Pool")) {
+    } else if (op.kind.starts_with("conv") || type.ends_with("Pool")) {
+        if (const auto kernel = kernel_of(node, scope); !kernel.empty())
+            op.attributes["kernel"] = json_text(kernel);
         describe_auto_pad(node, scope, op);
     }
 }
@@ -482,9 +505,9 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
         op.window = std::max<std::int64_t>(1, integer_attribute(node, "size", 1));
     } else if (type == "LSTM" || type == "GRU" || type == "RNN") {
         op.flops = recurrent_flops(op.kind, scope, node);
-    } else if (type == "Sum" || type == "Mean") {
+    } else if (type == "Sum" || type == "Mean" || type == "Max" || type == "Min") {
         // A mean divides.
-        const int each = type == "Sum" ? std::max(0, node.input_size() - 1) : node.input_size();
+        const int each = type == "Mean" ? node.input_size() : std::max(0, node.input_size() - 1);
         if (const auto shape = output_shape()) op.flops = product(*shape) * each;
     } else if (type == "ReduceLogSum") {
         const auto from = shape_of(0), to = output_shape();

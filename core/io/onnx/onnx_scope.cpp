@@ -74,6 +74,7 @@ bool gives_what_it_takes(const std::string& op) {
                                            "RMSNormalization",
                                            "GroupNormalization",
                                            "RotaryEmbedding",
+                                           "GroupQueryAttention",
                                            "Attention"};
     return ops.contains(op);
 }
@@ -147,11 +148,12 @@ std::string to_known_opset(onnx::NodeProto& node, const OnnxScope& scope) {
         if (!node.input(1).empty()) {
             const Numbers* axes = scope.numbers(node.input(1));
             if (axes == nullptr) return "its axes are not constant";
-            if (axes->values.empty()) return "it has no axes";
-            onnx::AttributeProto& attribute = *node.add_attribute();
-            attribute.set_name("axes");
-            attribute.set_type(onnx::AttributeProto::INTS);
-            for (const std::int64_t axis : axes->whole()) attribute.add_ints(axis);
+            if (!axes->values.empty()) {
+                onnx::AttributeProto& attribute = *node.add_attribute();
+                attribute.set_name("axes");
+                attribute.set_type(onnx::AttributeProto::INTS);
+                for (const std::int64_t axis : axes->whole()) attribute.add_ints(axis);
+            }
         }
         node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
     }
@@ -352,6 +354,17 @@ std::string OnnxScope::infer_types(const onnx::NodeProto& node) {
     }
     if (auto problem = infer_own(node)) return *std::move(problem);
     const std::string domain = domain_of(node);
+    if (node.op_type() == "AveragePool" && domain.empty() && find_attribute(node, "dilations") != nullptr) {
+        // Operator set 19 gave them the windows that a MaxPool has had since 10.
+        onnx::NodeProto pool = node;
+        pool.set_op_type("MaxPool");
+        auto& attributes = *pool.mutable_attribute();
+        attributes.erase(
+            std::remove_if(attributes.begin(), attributes.end(),
+                           [](const auto& attribute) { return attribute.name() == "count_include_pad"; }),
+            attributes.end());
+        return infer_types(pool);
+    }
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
         node.op_type(), std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return infer_like_input(node);
@@ -382,6 +395,62 @@ std::optional<std::string> OnnxScope::infer_own(const onnx::NodeProto& node) {
         set_type(node.output(0), tensor_type(first->tensor_type().elem_type(), *extents));
         return "";
     }
+    if (first == nullptr || node.output_size() == 0) return {};
+    const std::int32_t element = first->tensor_type().elem_type();
+    if (domain.empty()) {
+        for (const auto shape_of : {resized_shape, padded_shape}) {
+            if (const auto extents = shape_of(node, *this)) {
+                set_type(node.output(0), tensor_type(element, *extents));
+                return "";
+            }
+        }
+        if (const auto extents = one_hot_shape(node, *this)) {
+            const onnx::TypeProto* const values = input_type(node, 2);
+            set_type(node.output(0),
+                     tensor_type(values != nullptr ? values->tensor_type().elem_type() : element, *extents));
+            return "";
+        }
+        const bool all_kept = op.starts_with("Reduce") &&
+                              integer_attribute(node, "noop_with_empty_axes", 0) != 0 &&
+                              find_attribute(node, "axes") == nullptr;
+        const Numbers* const axes = node.input_size() > 1 ? numbers(node.input(1)) : nullptr;
+        const bool no_axes =
+            node.input_size() < 2 || node.input(1).empty() || (axes != nullptr && axes->values.empty());
+        if (all_kept && no_axes) {
+            set_type(node.output(0), *first);
+            return "";
+        }
+    }
+    if (domain == "com.microsoft" && is_complete(*first)) {
+        // The last extent of the input, an attribute, or a side of the second factor.
+        const auto sizes = integers_attribute(node, "qkv_hidden_sizes");
+        std::optional<std::int64_t> last;
+        if (op == "Attention" && sizes.size() == 3) last = sizes[2];
+        if (op == "MatMulNBits") last = integer_attribute(node, "N", 0);
+        if (last && *last >= 0 && first->tensor_type().shape().dim_size() > 0) {
+            onnx::TypeProto type = *first;
+            type.mutable_tensor_type()->mutable_shape()->mutable_dim()->rbegin()->set_dim_value(*last);
+            set_type(node.output(0), std::move(type));
+            return "";
+        }
+    }
+    if (op == "DequantizeLinear" || op == "QuantizeLinear") {
+        // From operator sets 19 and 21 on, other types than float32 and uint8.
+        const onnx::TypeProto* const scale = input_type(node, 1);
+        const onnx::TypeProto* const zero = input_type(node, 2);
+        const auto named = static_cast<std::int32_t>(integer_attribute(node, "output_dtype", 0));
+        onnx::TypeProto type = *first;
+        if (op == "DequantizeLinear" && scale != nullptr) {
+            type.mutable_tensor_type()->set_elem_type(named != 0 ? named : scale->tensor_type().elem_type());
+        } else if (op == "QuantizeLinear") {
+            type.mutable_tensor_type()->set_elem_type(zero != nullptr ? zero->tensor_type().elem_type()
+                                                      : named != 0
+                                                          ? named
+                                                          : static_cast<std::int32_t>(TensorProto::UINT8));
+        }
+        set_type(node.output(0), std::move(type));
+        return "";
+    }
     if ((op == "Attention" && domain.empty()) || (op == "MultiHeadAttention" && domain == "com.microsoft")) {
         const auto extents = attention_extents(node, *this);
         if (!extents) return "its queries, keys and values do not have heads of one size";
@@ -391,8 +460,7 @@ std::optional<std::string> OnnxScope::infer_own(const onnx::NodeProto& node) {
             {extents->batch, extents->key_heads, extents->keys, extents->value_size},
             {extents->batch, extents->heads, extents->queries, extents->keys}};
         for (int i = 0; i < std::min(node.output_size(), 4); ++i)
-            set_type(node.output(i),
-                     tensor_type(first->tensor_type().elem_type(), shapes[static_cast<std::size_t>(i)]));
+            set_type(node.output(i), tensor_type(element, shapes[static_cast<std::size_t>(i)]));
         return "";
     }
     return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -159,6 +160,95 @@ std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& nod
         if (extent == extents.end()) return {};
         shape.push_back(extent->second);
     }
+    return shape;
+}
+
+namespace {
+
+/// Axes from the front; all of them for none; nothing for a wrong one.
+std::optional<std::vector<std::size_t>> axes_from(const std::vector<std::int64_t>& given, std::size_t rank) {
+    std::vector<std::size_t> axes;
+    for (std::int64_t axis : given) {
+        if (axis < 0) axis += static_cast<std::int64_t>(rank);
+        if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return {};
+        axes.push_back(static_cast<std::size_t>(axis));
+    }
+    if (given.empty()) {
+        for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+    }
+    return axes;
+}
+
+const Numbers* input_numbers(const onnx::NodeProto& node, const OnnxScope& scope, int input) {
+    return input < node.input_size() && !node.input(input).empty() ? scope.numbers(node.input(input))
+                                                                   : nullptr;
+}
+
+/// Whether a number can be an extent.
+bool is_extent(double value) {
+    return value >= 0 && value < 0x1p31;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> resized_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const auto given = integers_attribute(node, "axes");
+    const onnx::AttributeProto* const policy = find_attribute(node, "keep_aspect_ratio_policy");
+    const bool keeps = policy != nullptr && policy->s() != "stretch";
+    if (node.op_type() != "Resize" || (given.empty() && !keeps)) return {};
+    auto shape = scope.shape(node.input(0));
+    const auto axes = shape ? axes_from(given, shape->size()) : std::nullopt;
+    const Numbers *scales = input_numbers(node, scope, 2), *sizes = input_numbers(node, scope, 3);
+    const Numbers* const by = sizes != nullptr ? sizes : scales;
+    if (!axes || by == nullptr || by->values.size() != axes->size()) return {};
+    std::vector<double> factors;
+    for (std::size_t k = 0; k < axes->size(); ++k) {
+        const auto extent = static_cast<double>((*shape)[(*axes)[k]]);
+        if (extent <= 0) return {};
+        factors.push_back(by == sizes ? by->values[k] / extent : by->values[k]);
+    }
+    if (factors.empty()) return shape;
+    const bool one_factor = keeps && by == sizes;
+    const auto [least, most] = std::ranges::minmax(factors);
+    for (std::size_t k = 0; k < axes->size(); ++k) {
+        std::int64_t& extent = (*shape)[(*axes)[k]];
+        const double factor = !one_factor ? factors[k] : policy->s() == "not_larger" ? least : most;
+        const double size = by == sizes && !one_factor ? by->values[k]
+                            : one_factor               ? std::round(static_cast<double>(extent) * factor)
+                                                       : std::floor(static_cast<double>(extent) * factor);
+        if (!is_extent(size)) return {};
+        extent = static_cast<std::int64_t>(size);
+    }
+    return shape;
+}
+
+std::optional<std::vector<std::int64_t>> padded_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const Numbers *pads = input_numbers(node, scope, 1), *given = input_numbers(node, scope, 3);
+    if (node.op_type() != "Pad" || pads == nullptr || given == nullptr) return {};
+    auto shape = scope.shape(node.input(0));
+    const auto axes = shape ? axes_from(given->whole(), shape->size()) : std::nullopt;
+    if (!axes || pads->values.size() != 2 * axes->size()) return {};
+    for (std::size_t k = 0; k < axes->size(); ++k) {
+        std::int64_t& extent = (*shape)[(*axes)[k]];
+        const double size = static_cast<double>(extent) + pads->values[k] + pads->values[k + axes->size()];
+        if (!is_extent(size)) return {};
+        extent = static_cast<std::int64_t>(size);
+    }
+    return shape;
+}
+
+std::optional<std::vector<std::int64_t>> one_hot_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const Numbers* const depth = input_numbers(node, scope, 1);
+    if (node.op_type() != "OneHot" || depth == nullptr || depth->values.size() != 1 ||
+        !is_extent(depth->values[0]))
+        return {};
+    auto shape = scope.shape(node.input(0));
+    if (!shape) return {};
+    const auto rank = static_cast<std::int64_t>(shape->size());
+    std::int64_t axis = integer_attribute(node, "axis", -1);
+    if (axis < 0) axis += rank + 1;
+    if (axis < 0 || axis > rank) return {};
+    shape->insert(shape->begin() + axis, depth->whole().front());
     return shape;
 }
 

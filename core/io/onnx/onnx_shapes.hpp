@@ -39,6 +39,14 @@ std::optional<std::vector<std::int64_t>> early_slice_shape(const onnx::NodeProto
 /// not match the operands.
 std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& node, const OnnxScope& scope);
 
+/// Returns the extents of a Resize with `axes` or `keep_aspect_ratio_policy` (operator set 18) and of a Pad
+/// with axes as an input; nothing if they are not known, or for another op.
+std::optional<std::vector<std::int64_t>> resized_shape(const onnx::NodeProto& node, const OnnxScope& scope);
+std::optional<std::vector<std::int64_t>> padded_shape(const onnx::NodeProto& node, const OnnxScope& scope);
+
+/// Returns the extents of a OneHot of known depth.
+std::optional<std::vector<std::int64_t>> one_hot_shape(const onnx::NodeProto& node, const OnnxScope& scope);
+
 /// Returns the type of a Slice whose bounds are known only when it runs.
 onnx::TypeProto loosely_sliced(const onnx::NodeProto& node, const OnnxScope& scope);
 
