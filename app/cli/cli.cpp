@@ -4,6 +4,7 @@
 #include "app/cli/cli.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
@@ -12,6 +13,10 @@
 #include <optional>
 #include <type_traits>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "app/cli/benchmark_command.hpp"
 #include "app/cli/bound_command.hpp"
@@ -185,10 +190,23 @@ void keep_standard_streams() {
     }
 }
 
+/// The Python package runs this program in a session of its own and names itself in PLACEWRIGHT_PARENT. When
+/// its process, or the thread that waits, is killed, nobody reads the result any more.
+void end_with_parent() {
+#ifdef __linux__
+    const char* const parent = std::getenv("PLACEWRIGHT_PARENT");
+    if (parent == nullptr || std::to_string(::getppid()) != parent) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // It may have ended just before.
+    if (std::to_string(::getppid()) != parent) std::exit(kCancelled);
+#endif
+}
+
 }  // namespace
 
 int run_cli(int argc, char** argv) {
     keep_standard_streams();
+    end_with_parent();
     // A file that grows too large (ulimit -f) is then an error of writing like any other.
     std::signal(SIGXFSZ, SIG_IGN);
     // An error that occurs on all ranks is reported by rank 0, whose exit status counts.

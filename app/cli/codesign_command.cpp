@@ -171,19 +171,22 @@ int codesign_machine(const CodesignArguments& arguments) {
     }();
     if (terminal) std::fputs("\r\x1b[K", stderr);
 
-    const auto bound_of = [&](const DesignPoint& point) {
+    // Whoever cancels wants the machines now; bounds of large networks take seconds each.
+    const auto bound_of = [&](const DesignPoint& point) -> std::optional<Bound> {
+        if (interrupt.token().stop_requested()) return {};
         return quick_bounds(*point.problem, objectives().front(), task.simulation).front();
     };
     if (arguments.job.json) {
         Json front = Json::array();
         for (const DesignPoint& point : result.front) {
-            const Bound bound = bound_of(point);
-            front.push_back({{"price", point.price},
-                             {"step_time_s", point.score.value_s},
-                             {"machine", point.machine->name()},
-                             {"parts", counts_json(point.design, task.catalogue)},
-                             {"lower_bound_s", bound.value_s},
-                             {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
+            const std::optional<Bound> bound = bound_of(point);
+            front.push_back(
+                {{"price", point.price},
+                 {"step_time_s", point.score.value_s},
+                 {"machine", point.machine->name()},
+                 {"parts", counts_json(point.design, task.catalogue)},
+                 {"lower_bound_s", bound ? Json(bound->value_s) : Json()},
+                 {"bound", bound ? Json{{"name", bound->name}, {"proof", bound->proof}} : Json()}});
         }
         print({{"network", task.graph->name()},
                {"catalogue", task.catalogue.name},
@@ -203,9 +206,11 @@ int codesign_machine(const CodesignArguments& arguments) {
                                             : ", all possible ones")
                   << "\n\n";
         std::vector<Row> rows{{"price", "step time", "bound", "machine"}};
-        for (const DesignPoint& point : result.front)
+        for (const DesignPoint& point : result.front) {
+            const std::optional<Bound> bound = bound_of(point);
             rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.value_s),
-                            format_seconds(bound_of(point).value_s), point.machine->name()});
+                            bound ? format_seconds(bound->value_s) : "-", point.machine->name()});
+        }
         std::cout << table("rrrl", rows);
     }
     if (!arguments.out.empty()) {

@@ -176,7 +176,7 @@ void PredictArguments::add_to(CLI::App& command) {
         ->default_str("as in training");
     command.add_flag("--best", best, "Score all intermediate placements and return the best");
     command.add_option("--episodes", episodes, "Also sample N placements and return the best")
-        ->check(usage::whole_number(0, 1'000'000))
+        ->check(usage::whole_number(0, 99'999))
         ->type_name("N")
         ->capture_default_str();
     command.add_option("--seed", seed, "Seed of the sampled placements")

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -211,6 +212,11 @@ public:
             std::cout << ran_ << (ran_ == 1 ? " search" : " searches") << " run; " << finished << " of "
                       << sweep_.searches() << " are in " << printable(arguments_.out) << '\n';
         }
+        if (const std::size_t without = arguments_.placements.empty() ? 0 : count_without_placement();
+            without > 0)
+            std::cerr << "placewright-cli: warning: " << printable(arguments_.placements)
+                      << " lacks the placements of " << without << (without == 1 ? " search" : " searches")
+                      << " that the table had already; give another --out to run them again\n";
         for (const std::string& failure : failures_) std::cerr << printable(failure, 8192) << '\n';
         if (cancelled) {
             std::cerr
@@ -378,8 +384,18 @@ private:
 
     void write_best(const SweepCase& one, const Job& job, const Bound& bound, const ComparedRun& run) const {
         const Contestant& who = one.contestants[run.contestant];
+        PlacementFile about;
+        const Placement& placement = *run.progress.best_placement;
+        about.predicted = prediction(job, placement, Simulator(job.problem, job.simulation).run(placement),
+                                     job.objective->is_step_time() ? bound.value_s : 0);
+        about.produced_by = {std::string(who.algorithm->id), run.seed, run.progress.evaluations, who.options};
+        write_placement(placement, *job.problem, about, placement_file(one, *who.algorithm, run.seed));
+    }
+
+    /// The file in --placements of the best placement of a search.
+    Path placement_file(const SweepCase& one, const AlgorithmInfo& algorithm, std::uint64_t seed) const {
         const std::string title =
-            one.title() + ", " + std::string(who.algorithm->id) + ", seed " + std::to_string(run.seed);
+            one.title() + ", " + std::string(algorithm.id) + ", seed " + std::to_string(seed);
         std::string name;
         for (const char c : title) {
             if (c == '/') {
@@ -397,17 +413,49 @@ private:
             whole.add(name);
             name = name.substr(0, kLongest) + ' ' + whole.digits();
         }
-        PlacementFile about;
-        const Placement& placement = *run.progress.best_placement;
-        about.predicted = prediction(job, placement, Simulator(job.problem, job.simulation).run(placement),
-                                     job.objective->is_step_time() ? bound.value_s : 0);
-        about.produced_by = {std::string(who.algorithm->id), run.seed, run.progress.evaluations, who.options};
-        write_placement(placement, *job.problem, about, Path(arguments_.placements) / (name + ".json"));
+        return Path(arguments_.placements) / (name + ".json");
+    }
+
+    /// Searches of the table that this process did not run and whose placements are not in --placements.
+    std::size_t count_without_placement() const {
+        std::size_t count = 0;
+        for (const SweepCase& one : cases_) {
+            for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
+                for (const std::uint64_t seed : sweep_.seeds) {
+                    const SearchKey key = one.key(*algorithm, seed);
+                    std::error_code error;
+                    if (known_.contains(key) && !own_.contains(key) &&
+                        !std::filesystem::exists(placement_file(one, *algorithm, seed), error))
+                        ++count;
+                }
+            }
+        }
+        return count;
+    }
+
+    /// Adds the searches of the table that are not known yet: another sweep may have written it meanwhile. To
+    /// be called with the table locked.
+    void add_written() {
+        if (std::error_code error; !std::filesystem::exists(out_, error)) return;
+        SearchTable table = read_own_table(out_);
+        if (table.objective != objective_)
+            throw InputError(arguments_.out, "",
+                             "was written with another objective (" + std::string(table.objective->id) +
+                                 ") while this sweep ran; give another --out");
+        for (TabledSearch& search : table.searches) {
+            SearchKey key = search.key;
+            known_.try_emplace(std::move(key), std::move(search));
+        }
     }
 
     /// Writes what this process has found, and knows of the whole sweep if it is alone.
     void save() {
         const auto begin = Clock::now();
+        std::optional<TableLock> lock;
+        if (part_.is_all()) {
+            lock.emplace(out_);
+            add_written();
+        }
         SearchTable table = known_table();
         if (!part_.is_all())
             std::erase_if(table.searches,
@@ -424,12 +472,7 @@ private:
         const TableLock lock(out_);
         std::vector<Path> parts = part_files(out_);
         for (const Path& file : parts) add_known(file);
-        if (std::error_code error; !part_.is_all() && std::filesystem::exists(out_, error)) {
-            for (TabledSearch& search : read_own_table(out_).searches) {
-                SearchKey key = search.key;
-                known_.try_emplace(std::move(key), std::move(search));
-            }
-        }
+        add_written();
         write_file(out_, search_csv(known_table()));
         if (count_finished() < sweep_.searches()) return;
         for (const Path& file : parts) std::filesystem::remove(file);

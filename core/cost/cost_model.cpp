@@ -35,7 +35,8 @@ bool looks_up(const Op& op) {
 }
 
 /// Traffic of a look-up: it reads the indices, and of its table no more than it returns. The table is what
-/// the op holds, else its largest input: files have table and indices in either order.
+/// the op holds, or its largest input: files have table and indices in either order, and small indices may be
+/// constants that the op holds.
 OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
     OpTraffic traffic;
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
@@ -45,14 +46,16 @@ OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
         most = std::max(most, tensor_bytes(graph, input));
     }
     const Op& holder = op.forward_op == kInvalidOp ? op : graph.op(op.forward_op);
-    double table = static_cast<double>(holder.parameter_bytes) + static_cast<double>(holder.resident_bytes);
-    // An embedding whose file does not say the table's size has its indices as the only input.
-    if (table == 0 && (op.kind != "embedding" || op.inputs.size() > 1)) {
-        table = most;
-        traffic.read_bytes -= most;
+    const double held =
+        static_cast<double>(holder.parameter_bytes) + static_cast<double>(holder.resident_bytes);
+    if (op.kind == "embedding") {
+        // One whose file does not say the table's size has its indices as the only input.
+        if (held == 0 && op.inputs.size() > 1) traffic.read_bytes -= most;
+        traffic.read_bytes += traffic.written_bytes;
+    } else {
+        const double table = std::max(held, most);
+        traffic.read_bytes += held - table + std::min(table, traffic.written_bytes);
     }
-    traffic.read_bytes +=
-        op.kind == "embedding" ? traffic.written_bytes : std::min(table, traffic.written_bytes);
     return traffic;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace placewright {
 namespace {
@@ -31,16 +32,25 @@ std::optional<CpuLoad> dominating_cpu(const Problem& problem, std::span<const De
         load.share = share;
     }
     if (!accelerators || load.share < kDominating) return {};
+    double here_s = 0, accelerated_s = 0;  // of the ops that an accelerator may run
     for (OpId op = 0; op < problem.ops; ++op) {
         const GroupId group = problem.grouping.group_of[op];
         if (problem.time_s(op, placement[group]) == 0) continue;
         ++load.all_ops;
         if (placement[group] != load.device) continue;
         ++load.ops;
-        if (std::ranges::all_of(problem.allowed_devices(group),
-                                [&](DeviceId device) { return is_cpu(problem, device); }))
+        double fastest_s = std::numeric_limits<double>::infinity();
+        for (const DeviceId device : problem.allowed_devices(group)) {
+            if (!is_cpu(problem, device)) fastest_s = std::min(fastest_s, problem.time_s(op, device));
+        }
+        if (std::isinf(fastest_s)) {
             ++load.bound;
+        } else {
+            here_s += problem.time_s(op, load.device);
+            accelerated_s += fastest_s;
+        }
     }
+    if (load.bound < load.ops && here_s <= accelerated_s) return {};
     return load;
 }
 

@@ -482,6 +482,11 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     const std::string& type = node.op_type();
     if (mapping == nullptr && type == "Gemm" && is_plain(node)) {
         translate_gemm(node, scope, op);
+    } else if (type == "MatMulNBits" && node.domain() == "com.microsoft") {
+        // A linear map whose weights are packed into 2 to 8 bits each.
+        op.kind = "linear";
+        if (const auto shape = output_shape())
+            op.flops = 2 * product(*shape) * static_cast<double>(integer_attribute(node, "K", 0));
     } else if (mapping == nullptr) {
         return op;
     } else if (type.ends_with("Pool") || type.starts_with("Conv") || type == "QLinearConv") {

@@ -31,13 +31,22 @@ CsvTable::CsvTable(const Path& file) : file_(file.string()), stream_(open_regula
 bool CsvTable::next() {
     std::string line;
     if (!std::getline(stream_, line)) return false;
-    ++line_;
-    if (line.ends_with('\r')) line.pop_back();
+    line_ = ++lines_read_;
     // The byte order mark that spreadsheets write.
     if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
     fields_.assign(1, {});
     bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
+    for (std::size_t i = 0;; ++i) {
+        if (i == line.size()) {
+            if (!quoted) break;
+            // The field goes on in the next line.
+            if (!std::getline(stream_, line)) fail("ends within quotes; the file is cut off or damaged");
+            ++lines_read_;
+            fields_.back() += '\n';
+            i = std::string::npos;
+            continue;
+        }
+        if (line[i] == '\r' && i + 1 == line.size() && !quoted) break;
         if (line[i] == '"') {
             if (quoted && i + 1 < line.size() && line[i + 1] == '"') {
                 fields_.back() += line[i++];

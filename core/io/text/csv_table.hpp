@@ -12,7 +12,7 @@
 
 namespace placewright {
 
-/// Reads a CSV table with a header (RFC 4180, without line ends in fields), row by row. Everything throws
+/// Reads a CSV table with a header (RFC 4180), row by row. Everything throws
 /// InputError with the file, the line and the column.
 class CsvTable {
 public:
@@ -39,7 +39,7 @@ public:
 private:
     std::string file_;
     std::ifstream stream_;
-    std::size_t line_ = 0;
+    std::size_t line_ = 0, lines_read_ = 0;  ///< the first line of the current row
     std::vector<std::string> header_, fields_;
 };
 

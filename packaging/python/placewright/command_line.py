@@ -104,6 +104,8 @@ def run(
             stderr=subprocess.PIPE,
             encoding="utf-8",
             start_new_session=True,
+            # If this process is killed, the program ends, too.
+            env={**os.environ, "PLACEWRIGHT_PARENT": str(os.getpid())},
         )
     except OSError as error:
         raise CommandLineError(f"{command[0]} cannot be run: {error.strerror or error}") from error
