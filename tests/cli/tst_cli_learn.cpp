@@ -362,6 +362,10 @@ void TestCliLearn::predict() {
     const QJsonObject best = object_of(unseen + QStringList{"--best"});
     QCOMPARE(best["evaluations"].toInt(), 1 + predicted["placement"].toObject().size());
     QVERIFY(best["best"].toObject()["score_s"].toDouble() <= step_s);
+    // As many as the shipped policy draws at most.
+    QCOMPARE(
+        run(QStringList{"predict", "alexnet", "--machine", "4x-v100-pcie", "--episodes", "100000"}).status,
+        2);
     const QJsonObject drawn = object_of(unseen + QStringList{"--episodes", "4", "--seed", "3"});
     QCOMPARE(drawn["evaluations"].toInt(), 5);
     QVERIFY(drawn["best"].toObject()["score_s"].toDouble() <= step_s);

@@ -46,6 +46,8 @@ private Q_SLOTS:
     void partsMakeOneTable();
     void processesOfMpiAreParts();
     void interruptedSearchesAreRunAgain();
+    void twoSweepsShareATable();
+    void namesMayHaveLineEnds();
     void placementsAreWritten();
     void oneCaseThatFailsLeavesTheOthers();
     void whatIsReadIsNotWritten();
@@ -201,6 +203,52 @@ void TestCliSweep::placementsAreWritten() {
     QVERIFY(content_of(path("placements.csv"))
                 .contains("\nalexnet,2x-v100-pcie,,genetic,2,50," +
                           QByteArray::number(simulated["step_time_s"].toDouble(), 'g', 17).left(12)));
+    // What is in the table is not run again, and so has no placement in another folder.
+    const Result again =
+        run({"sweep", file, "--out", path("placements.csv"), "--placements", path("others")});
+    QCOMPARE(again.status, 0);
+    QVERIFY2(again.err.contains("lacks the placements of 48 searches"), again.err);
+}
+
+/// A sweep that is written while another runs into the same table.
+void TestCliSweep::twoSweepsShareATable() {
+    const QString file = write("first.json", R"({"format": "placewright.sweep", "version": 1,
+        "networks": ["diamond.json", "inception_v3"], "machines": ["pair.json"], "algorithms": ["random"],
+        "evaluations": 1000000, "seeds": 2})");
+    const QString other = write("second.json", R"({"format": "placewright.sweep", "version": 1,
+        "networks": ["alexnet"], "machines": ["pair.json"], "algorithms": ["genetic"],
+        "evaluations": 20, "seeds": 3})");
+    const QString out = path("shared.csv");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(process.waitForStarted());
+    QVERIFY2(terminal.wait_for("case 2 of 2: "), terminal.seen());
+    QCOMPARE(object_of({"sweep", other, "--out", out})["finished"].toInt(), 3);
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    const QByteArray table = content_of(out);
+    QCOMPARE(table.count("\nalexnet,pair.json,,genetic,"), 3);
+    QCOMPARE(table.count("\ndiamond.json,pair.json,,random,"), 2);
+}
+
+void TestCliSweep::namesMayHaveLineEnds() {
+    const QString file = write("lines.json", R"({"format": "placewright.sweep", "version": 1,
+        "networks": ["alexnet"], "machines": ["2x RTX 4090,\n PCIe 4.0"], "algorithms": ["genetic"],
+        "evaluations": 20, "seeds": 2})");
+    const QStringList arguments{"sweep", file, "--out", path("lines.csv")};
+    QCOMPARE(object_of(arguments)["ran"].toInt(), 2);
+    const QJsonObject again = object_of(arguments);
+    QCOMPARE(again["ran"].toInt(), 0);
+    QCOMPARE(again["finished"].toInt(), 2);
+    // A table that ends within such a name was cut off.
+    QByteArray table = content_of(path("lines.csv"));
+    write("lines.csv", table.left(table.lastIndexOf("RTX")));
+    const Result cut = run(arguments);
+    QCOMPARE(cut.status, 3);
+    QVERIFY2(cut.err.contains("ends within quotes; the file is cut off or damaged"), cut.err);
 }
 
 void TestCliSweep::oneCaseThatFailsLeavesTheOthers() {

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "core/cost/cost_model.hpp"
+#include "core/cost/op_work.hpp"
 #include "core/cost/problem.hpp"
 #include "core/graph/training.hpp"
 #include "tests/support/costs.hpp"
@@ -36,6 +37,8 @@ private Q_SLOTS:
     void times_stay_finite();
     void exprimo_takes_the_sender_s_channel();
     void embedding_reads_rows();
+    void look_ups_read_what_they_return();
+    void weights_that_are_not_trained_are_read();
     void ceilings();
     void half_efficiency();
 };
@@ -251,6 +254,66 @@ void TestCost::transfer() {
     QCOMPARE(transfer_time_s(channel, bytes), 1 + bytes / (1000 * 0.01));
     channel.efficiency_by_bytes = {{500, 0.25}};
     QCOMPARE(transfer_time_s(channel, bytes), 1 + bytes / (1000 * 0.25));
+}
+
+/// 12 indices of 8 bytes select numbers of 16 bytes each from a table, which is a parameter of the op or an
+/// input tensor in either order; a table that is smaller than what is returned is read once.
+void TestCost::look_ups_read_what_they_return() {
+    for (const std::int64_t rows : {62'500, 3}) {
+        for (const std::vector<std::string>& inputs :
+             {std::vector<std::string>{"indices"}, {"indices", "table"}, {"table", "indices"}}) {
+            GraphBuilder builder("look-up", 1, Training::none);
+            Op indices, table, look_up;
+            indices.name = "indices";
+            indices.kind = table.kind = "input";
+            indices.outputs = {make_tensor({12}, DType::int64)};
+            table.name = "table";
+            table.outputs = {make_tensor({rows, 4})};
+            builder.add(indices, {});
+            builder.add(table, {});
+            look_up.name = "look_up";
+            look_up.kind = "index_select";
+            look_up.parameter_bytes = inputs.size() == 1 ? rows * 16 : 0;
+            look_up.outputs = {make_tensor({12, 4})};
+            builder.add(look_up, inputs);
+            const Graph graph = builder.build();
+            const double read = rows == 3 && inputs.size() == 1 ? 48.0 + 96
+                                : rows == 3                     ? 96.0 + 48
+                                                                : 96.0 + 192;
+            QCOMPARE(op_traffic(graph, *graph.find("look_up")).read_bytes, read);
+        }
+    }
+}
+
+/// A linear map with weights that the file holds and nothing trains, and its gradient for its input.
+void TestCost::weights_that_are_not_trained_are_read() {
+    GraphBuilder builder("frozen", 4);
+    Op x, first, frozen, loss;
+    x.name = "x";
+    x.kind = "input";
+    x.outputs = {make_tensor({4, 8})};
+    builder.add(x, {});
+    first.name = "first";
+    first.kind = "linear";
+    first.parameter_bytes = 256;
+    first.outputs = {make_tensor({4, 8})};
+    builder.add(first, {"x"});
+    frozen.name = "frozen";
+    frozen.kind = "linear";
+    frozen.resident_bytes = 1'000'000;
+    frozen.read_bytes = 1'000'000;
+    frozen.flops = 1000;
+    frozen.outputs = {make_tensor({4, 8})};
+    builder.add(frozen, {"first"});
+    loss.name = "loss";
+    loss.kind = "cross_entropy";
+    loss.outputs = {make_tensor({})};
+    builder.add(loss, {"frozen"});
+    const Graph graph = training_graph(builder.build());
+    QCOMPARE(op_traffic(graph, *graph.find("frozen")).read_bytes, 128.0 + 1'000'000);
+    QCOMPARE(op_traffic(graph, *graph.find("frozen/backward")).read_bytes, 128.0 + 1'000'000);
+    QVERIFY(op_work(graph, *graph.find("frozen/backward")).bytes > 1'000'000);
+    QVERIFY(!graph.find("frozen/weight_gradient"));
 }
 
 /// 12 indices of 8 bytes select rows of 16 bytes from a table of 1 MB, which is a parameter of the op or an

@@ -93,6 +93,7 @@ private Q_SLOTS:
     void casts_of_parameters();
     void times_by_hand();
     void types();
+    void products_of_bytes();
     void power();
     void small_products();
     void short_products_are_bound_by_bytes();
@@ -337,6 +338,17 @@ OpWork square(double extent, NumberType type) {
     work.products[0] = {1, extent, extent, extent, 2 * extent * extent * extent, false};
     work.product_count = 1;
     return work;
+}
+
+/// Products of bytes have sums of 32 bits; they run in the type of their factors.
+void TestDeviceTime::products_of_bytes() {
+    GraphBuilder builder("bytes", 1, Training::none);
+    builder.add(op_of("x", "input", {64, 64}, 0, 0, DType::int8), {});
+    builder.add(op_of("y", "matmul", {64, 64}, 2.0 * 64 * 64 * 64, 0, DType::int32), {"x"});
+    builder.add(op_of("z", "add", {64, 64}, 64.0 * 64, 0, DType::int32), {"y"});
+    const Graph graph = builder.build();
+    QCOMPARE(work_of(graph, "y").type, NumberType::int8);
+    QCOMPARE(work_of(graph, "z").type, NumberType::fp32);
 }
 
 void TestDeviceTime::types() {

@@ -98,6 +98,23 @@ private Q_SLOTS:
         QCOMPARE(graph.op(*graph.find("constant")).flops, 100.0);
     }
 
+    /// Quantized weights are the same for each batch; a cache of tokens is not.
+    void constantsAreRead() {
+        GraphBuilder builder("g", 4);
+        builder.add(op("x", "input", {4, 10}), {});
+        Op linear = op("linear", "linear", {4, 10});
+        linear.resident_bytes = 1000;
+        linear.read_bytes = 900;
+        builder.add(linear, {"x"});
+        const Graph graph = with_batch(builder.build(), 8);
+        QCOMPARE(*graph.op(*graph.find("linear")).read_bytes, std::int64_t{900});
+        GraphBuilder cached("g", 4);
+        cached.add(op("x", "input", {4, 10}), {});
+        linear.kind = "scaled_dot_product_attention";
+        cached.add(linear, {"x"});
+        QVERIFY(error_of(cached.build()).contains("of a cache (read_bytes)"));
+    }
+
     void refusals() {
         GraphBuilder odd("g", 4);
         odd.add(op("x", "input", {4, 10}), {});

@@ -118,6 +118,7 @@ private Q_SLOTS:
     void lossesAreSummed();
     void parametersReadByOneOp();
     void parametersReadBySeveralOps();
+    void gradientsOfTables();
     void parametersThatNobodyTrains();
     void gradientsOfProducts_data();
     void gradientsOfProducts();
@@ -337,6 +338,18 @@ void TestTraining::parametersReadBySeveralOps() {
     QVERIFY(find(graph, "w/weight_gradient").kind == "add");
     QCOMPARE(find(graph, "w/weight_gradient").forward_op, OpId{1});
     QCOMPARE(group_by_constraints(graph).members[1].size(), std::size_t{3});
+}
+
+/// The gradient of a table that is read elsewhere, too, needs which rows were read, not what is in them.
+void TestTraining::gradientsOfTables() {
+    const Graph graph = training_graph(make_graph({{"rows", "input", 0, 0, {}, {8}},
+                                                   {"table", "parameter", 0, 40, {}, {40}},
+                                                   {"look up", "embedding", 0, 0, {"table", "rows"}, {16}},
+                                                   {"head", "linear", 100, 0, {"look up", "table"}, {16}}}));
+    const Op& backward = find(graph, "look up/backward");
+    QCOMPARE(backward.inputs.size(), 2u);
+    QCOMPARE(graph.op(backward.inputs[0].op).name, std::string("head/backward"));
+    QCOMPARE(graph.op(backward.inputs[1].op).name, std::string("rows"));
 }
 
 void TestTraining::parametersThatNobodyTrains() {

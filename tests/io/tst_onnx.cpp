@@ -135,6 +135,49 @@ private Q_SLOTS:
             .weight("w", {16, 8, 3, 3}, onnx::TensorProto::INT8);
         quantized.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"}, {"y"}).output("y");
         row("QLinearConv", quantized, "conv2d", 2.0 * 16 * 16 * 72, 256);
+        // What operator sets after 17 added, which the ONNX library may not know.
+        row("AveragePool with dilations",
+            single("AveragePool", {}, {kernel, {"dilations", Extents{2, 2}}}, {1, 8, 6, 6}, 19), "avg_pool2d",
+            8 * 4 * 9, 4 * 8 * 4);
+        row("ReduceMean over no axes", single("ReduceMean", {}, {{"noop_with_empty_axes", 1}}, {2, 3}, 18),
+            "mean", 6, 4 * 6);
+        const auto of_numbers = [&](const char* op, const Extents& input, std::int64_t opset,
+                                    const std::vector<std::pair<std::string, Extents>>& numbers,
+                                    const std::vector<OnnxAttribute>& attributes) {
+            OnnxModel model(opset);
+            model.input("x", input);
+            std::vector<std::string> names{"x"};
+            for (const auto& [name, values] : numbers) {
+                names.push_back(name);
+                if (!name.empty()) model.numbers(name, values);
+            }
+            return model.node(op, names, {"y"}, attributes).output("y");
+        };
+        row("Resize by a policy",
+            of_numbers("Resize", {1, 2, 4, 8}, 18, {{"", {}}, {"", {}}, {"sizes", {8, 8}}},
+                       {{"axes", Extents{2, 3}}, {"keep_aspect_ratio_policy", std::string("not_smaller")}}),
+            "interpolate", 0, 4 * 2 * 8 * 16);
+        row("Pad of an axis",
+            of_numbers("Pad", {2, 3, 4}, 18, {{"pads", {1, 2}}, {"", {}}, {"axes", {-1}}}, {}), "pad", 0,
+            4 * 6 * 7);
+        OnnxModel one_hot(13);
+        one_hot.input("x", {2, 3}, kInt64).numbers("depth", {10}).weight("values", {2});
+        row("OneHot", one_hot.node("OneHot", {"x", "depth", "values"}, {"y"}).output("y"), "one_hot", 0,
+            4 * 60);
+        OnnxModel half(19);
+        half.input("x", {4, 8}, onnx::TensorProto::INT8).weight("s", {}, onnx::TensorProto::FLOAT16);
+        row("DequantizeLinear to float16", half.node("DequantizeLinear", {"x", "s"}, {"y"}).output("y"),
+            "dequantize", 2 * 32, 2 * 32);
+        OnnxModel wide(21);
+        wide.input("x", {4, 8}).weight("s", {});
+        row("QuantizeLinear to int16",
+            wide.node("QuantizeLinear", {"x", "s"}, {"y"}, {{"output_dtype", std::int64_t{5}}}).output("y"),
+            "quantize_per_tensor", 3 * 32, 2 * 32);
+        OnnxModel packed;
+        packed.input("x", {2, 64}).weight("w", {32, 1, 32}, onnx::TensorProto::UINT8).weight("s", {32});
+        packed.node("MatMulNBits", {"x", "w", "s"}, {"y"}, {{"K", 64}, {"N", 32}, {"bits", 4}}).output("y");
+        packed.graph().mutable_node(0)->set_domain("com.microsoft");
+        row("MatMulNBits", packed, "linear", 2.0 * 2 * 32 * 64, 4 * 64);
         row(
             "own word",
             [] {
@@ -226,6 +269,11 @@ private Q_SLOTS:
             single("Conv", {{16, 8, 3, 2}},
                    {kernel, {"strides", Extents{2, 2}}, {"auto_pad", std::string("SAME_LOWER")}}),
             "kernel=[3,2] padding=[1,0,0,0]");
+        row("window of the weight", single("Conv", {{16, 4, 3, 2}}, {{"group", 2}}), "groups=2 kernel=[3,2]");
+        row("auto_pad of a transposed convolution",
+            single("ConvTranspose", {{8, 5, 3, 3}},
+                   {{"strides", Extents{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}),
+            "kernel=[3,3] padding=[0,0,1,1]");
     }
     void argumentsAreAttributes() {
         QFETCH(std::string, bytes);
@@ -258,6 +306,15 @@ private Q_SLOTS:
     void otherExtentsAreGivenByName() {
         const OnnxModel model = single("Relu", {}, {}, {-2, -3});
         QCOMPARE(op_of(read(model, 2, {{"sequence", 5}}).graph, "y").outputs[0].bytes, 4 * 10);
+        // That of the batch may be given by its name, too.
+        QCOMPARE(read(model, {}, {{"batch", 6}, {"sequence", 5}}).graph.batch(), std::int64_t{6});
+        QCOMPARE(
+            error([&] {
+                read(model, 4, {{"batch", 6}, {"sequence", 5}});
+            }),
+            QString(
+                "net.onnx: input \"x\": has the batch size \"batch\", which is given twice: 6 by --dim and "
+                "4 by --batch; leave one out"));
         QCOMPARE(error([&] { read(model, 2); }),
                  QString("net.onnx: input \"x\": leaves extent 1 (\"sequence\") open; give one with --dim "
                          "sequence=NUMBER"));

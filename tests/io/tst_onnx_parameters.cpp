@@ -136,6 +136,55 @@ private Q_SLOTS:
         QCOMPARE(op_of(summed, "t").attributes.at("parameters"), std::string(R"(["class_token","scale"])"));
     }
 
+    /// Other programs than PyTorch store the numbers of formulas as initializers.
+    void numbersOfFormulasAreNotTrained() {
+        for (const std::string producer : {"tf2onnx", "pytorch"}) {
+            OnnxModel model;
+            model.proto.set_producer_name(producer);
+            model.input("x", {2, 4}).weight("logit_scale", {}).weight("/norm/Constant_output_0", {1});
+            model.weight("norm/eps:0", {}).weight("dense/bias:0", {1}).weight("act/alpha:0", {});
+            for (onnx::TensorProto& number : *model.graph().mutable_initializer())
+                number.add_float_data(0.5F);
+            model.node("Add", {"x", "norm/eps:0"}, {"a"})
+                .node("Mul", {"a", "/norm/Constant_output_0"}, {"b"})
+                .node("Mul", {"b", "logit_scale"}, {"c"})
+                .node("Add", {"c", "dense/bias:0"}, {"d"})
+                .node("PRelu", {"d", "act/alpha:0"}, {"y"})
+                .output("y");
+            const Graph graph = read(model).graph;
+            QCOMPARE(op_of(graph, "a").parameter_bytes, 0);
+            QCOMPARE(op_of(graph, "b").parameter_bytes, 0);
+            QCOMPARE(op_of(graph, "c").parameter_bytes, producer == "pytorch" ? 4 : 0);
+            QCOMPARE(op_of(graph, "d").parameter_bytes, 4);
+            QCOMPARE(op_of(graph, "y").parameter_bytes, 4);
+        }
+    }
+
+    void constantsOfBodiesAreHeld() {
+        const auto constant = [] {
+            onnx::NodeProto node = onnx_node("Constant", {}, {"w"});
+            onnx::AttributeProto& value = *node.add_attribute();
+            value.set_name("value");
+            value.set_type(onnx::AttributeProto::TENSOR);
+            *value.mutable_t() = test::onnx_tensor("", {8, 16});
+            return node;
+        };
+        OnnxModel model;
+        model.input("x", {2, 8}).node("Lin", {"x"}, {"y"}).output("y");
+        model.graph().mutable_node(0)->set_domain("my");
+        onnx::FunctionProto& function = *model.proto.add_functions();
+        function.set_name("Lin");
+        function.set_domain("my");
+        function.add_opset_import()->set_version(13);
+        function.add_input("a");
+        function.add_output("b");
+        *function.add_node() = constant();
+        *function.add_node() = onnx_node("MatMul", {"a", "w"}, {"b"});
+        const Op called = op_of(read(model).graph, "y");
+        QCOMPARE(called.resident_bytes, 4 * 128);
+        QCOMPARE(called.flops, 2.0 * 2 * 8 * 16);
+    }
+
     void tiedParametersLeaveOpsInTheirModules() {
         OnnxModel model;
         model.input("tokens", {2, 3}, onnx::TensorProto::INT64).weight("wte.weight", {9, 4});

@@ -204,6 +204,52 @@ private Q_SLOTS:
         QCOMPARE(graph.consumers(large).size(), 3u);
     }
 
+    /// As parameters are: by the op that reads them, not by one that holds them unread, and of a table rows.
+    void weightsThatAreNotTrainedAreRead() {
+        Program program = tied();
+        constexpr std::int64_t kBytes = 4 << 20;
+        for (const char* name : {"frozen", "h.0.unread", "rows"})
+            program.parameters.push_back(weight(name, {1 << 10, 1 << 10}, false));
+        program.nodes[1].inputs.emplace_back("frozen");
+        program.nodes.push_back(Node{.name = "look up",
+                                     .kind = "index_select",
+                                     .inputs = {"rows", "tokens"},
+                                     .outputs = {value("r", {2, 5, 1 << 10})}});
+        program.outputs = {"y", "r"};
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        const Op& map = graph.op(*graph.find("map"));
+        QCOMPARE(map.resident_bytes, 2 * kBytes + 12);
+        QVERIFY(map.read_bytes.has_value());
+        QCOMPARE(*map.read_bytes, map.parameter_bytes + kBytes + 12);
+        QVERIFY(!graph.op(*graph.find("look up")).read_bytes);
+        QVERIFY(!graph.op(*graph.find("embed")).read_bytes);
+    }
+
+    /// A product of a constant that the program computes has its extents.
+    void computedConstantsAreOperands() {
+        Program program;
+        program.inputs = {value("x", {200, 5})};
+        program.parameters = {{"fill", "", make_tensor({}), false}};
+        program.nodes = {
+            Node{.name = "ones", .kind = "full", .inputs = {"fill"}, .outputs = {value("o", {80, 200})}},
+            Node{
+                .name = "product", .kind = "matmul", .inputs = {"o", "x"}, .outputs = {value("y", {80, 5})}}};
+        program.outputs = {"y"};
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        QCOMPARE(graph.size(), 2u);
+        QCOMPARE(graph.op(*graph.find("product")).flops, 2.0 * 80 * 200 * 5);
+    }
+
+    void resultOfUnknownSizeIsEstimated() {
+        Program program = tied();
+        program.nodes.push_back(
+            Node{.name = "last", .kind = "relu", .inputs = {"y"}, .outputs = {{"z", {}, "it depends"}}});
+        program.outputs = {"z"};
+        const NetworkFile file = network_of("net.onnx", std::move(program));
+        QCOMPARE(file.estimated.size(), 1u);
+        QCOMPARE(file.estimated[0].op, std::string("last"));
+    }
+
     void unknownKindIsEstimated() {
         Program program = tied();
         program.nodes[1].kind = "com.acme.Mystery";

@@ -41,7 +41,20 @@ private Q_SLOTS:
     void dominates();
     void onlyWhereThereIsAnAccelerator();
     void opsThatMayRunNowhereElse();
+    void onlyWhereAnAcceleratorIsFaster();
 };
+
+// A CPU that is as fast as the GPU may do half of the work.
+void TestCpuLoad::onlyWhereAnAcceleratorIsFaster() {
+    Machine fast = machine(true);
+    std::vector<Device> devices(fast.devices().begin(), fast.devices().end());
+    devices[0].peak_flops = devices[1].peak_flops;
+    fast = {"pair",
+            devices,
+            {fast.channels().begin(), fast.channels().end()},
+            {fast.routes().begin(), fast.routes().end()}};
+    QVERIFY(!load_of(*test::problem(test::chain(12), fast), Placement(12, 0)).has_value());
+}
 
 // Ops of 1 ms on the GPU and 10 ms on the CPU, which send 1 MB in 1 ms.
 void TestCpuLoad::dominates() {

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
 import sys
+import time
 import unittest
 import warnings
 import xml.etree.ElementTree
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Callable, List
 from unittest import mock
 
 import torch
@@ -190,6 +193,44 @@ class Optimize(TestCase):
         with mock.patch.dict(sys.modules, {"tqdm": fake, "tqdm.auto": fake}):
             placement = placewright.optimize(Towers(64), torch.randn(8, 64), GPUS, seconds=60, progress=True)
         self.assertGreater(placement.step_time_s, 0)
+
+    @unittest.skipUnless(sys.platform == "linux", "needs /proc")
+    def test_search_ends_with_python(self) -> None:
+        """When Python is killed, as a notebook's kernel is, nobody waits for the result."""
+        code = "import placewright; placewright.optimize('inception_v3', '4x-v100-pcie', seconds=100)"
+        python = subprocess.Popen([sys.executable, "-c", code])
+        children = Path(f"/proc/{python.pid}/task/{python.pid}/children")
+
+        def wait_for(what: Callable[[], Any]) -> Any:
+            for _ in range(600):
+                found = what()
+                if found:
+                    return found
+                time.sleep(0.1)
+            self.fail("waited for a minute in vain")
+
+        # The first child may tell what the program can do; a search lasts.
+        def search() -> Any:
+            for child in children.read_text().split():
+                with contextlib.suppress(OSError):
+                    if b"optimize" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        return child
+            return None
+
+        try:
+            child = wait_for(search)
+            time.sleep(1)
+        finally:
+            python.kill()
+            python.wait()
+
+        def ended() -> bool:
+            try:
+                return Path(f"/proc/{child}/stat").read_text().split()[2] == "Z"
+            except OSError:
+                return True
+
+        wait_for(ended)
 
     def test_this_machine(self) -> None:
         machine = placewright.machine()
