@@ -67,7 +67,8 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
 }
 
 /// A line for each op: what its kernels do (core/cost/op_work.hpp) and how long it takes on each device. A
-/// product is "batch x rows x columns x depth", with a "w" where Winograd's algorithm applies.
+/// product is "batch x rows x columns x depth", with a "w" where Winograd's algorithm applies and
+/// "*N" for one that runs N times, each waiting for the one before.
 std::string ops_csv(const Problem& problem) {
     std::string text = "op,kind,phase,class,type,gradient,flops,bytes,stream_bytes,kernels,products";
     for (const Device& device : problem.machine->devices()) text += ',' + csv_field("time_s " + device.name);
@@ -87,6 +88,7 @@ std::string ops_csv(const Problem& problem) {
                 text += to_string(OptionValue(extent)) + 'x';
             text.pop_back();
             if (shape.winograd) text += 'w';
+            if (shape.steps > 1) text += '*' + to_string(OptionValue(shape.steps));
         }
         for (DeviceId device = 0; device < problem.devices; ++device)
             text += ',' + to_string(OptionValue(problem.time_s(id, device)));

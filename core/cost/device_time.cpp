@@ -130,9 +130,18 @@ double moving_s(double bytes, double share, double faster, const Device& device)
 }
 
 double work_s(const OpWork& work, const Device& device, const Efficiencies& shares, bool full) {
-    double compute_s = 0;
-    for (std::size_t i = 0; i < work.product_count; ++i)
-        compute_s += product_s(work.products[i], work, device, shares, full);
+    double compute_s = 0, steps_s = 0;
+    for (std::size_t i = 0; i < work.product_count; ++i) {
+        const ProductShape& shape = work.products[i];
+        const double once_s = product_s(shape, work, device, shares, full);
+        if (shape.steps > 1) {
+            const double read_s =
+                moving_s(shape.step_bytes, shares.product_memory, shares.cache_speed, device);
+            steps_s += shape.steps * std::max(once_s, read_s);
+        } else {
+            compute_s += once_s;
+        }
+    }
     if (work.product_count == 0 && work.flops > 0) {
         // Functions of elements run on the ordinary units.
         const double peak = std::max(device.known->vector_flops[NumberType::fp32], 1.0) * device.peak_flops /
@@ -141,7 +150,7 @@ double work_s(const OpWork& work, const Device& device, const Efficiencies& shar
     }
     return std::max(compute_s,
                     moving_s(work.bytes, share_of(work.work_class, shares), shares.cache_speed, device)) +
-           moving_s(work.stream_bytes, shares.elementwise, shares.cache_speed, device);
+           steps_s + moving_s(work.stream_bytes, shares.elementwise, shares.cache_speed, device);
 }
 
 }  // namespace
@@ -149,8 +158,9 @@ double work_s(const OpWork& work, const Device& device, const Efficiencies& shar
 double device_time_s(const OpWork& work, const Device& device) {
     if (work.work_class == WorkClass::none) return 0;
     const Efficiencies shares = efficiencies_of(device);
-    return work.kernels * device.launch_overhead_s +
-           static_cast<double>(work.product_count) * shares.product_launch_s +
+    double products = 0;
+    for (std::size_t i = 0; i < work.product_count; ++i) products += work.products[i].steps;
+    return work.kernels * device.launch_overhead_s + products * shares.product_launch_s +
            work_s(work, device, shares, false);
 }
 

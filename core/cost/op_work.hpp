@@ -37,6 +37,9 @@ struct ProductShape {
     double batch = 1, rows = 1, columns = 1, depth = 1;
     double flops = 0;
     bool winograd = false;  ///< a 3x3 convolution of stride 1
+    /// How often it is done, each time with what the one before gave, as in the layers of recurrent networks;
+    /// each reads step_bytes of weights.
+    double steps = 1, step_bytes = 0;
 };
 
 struct OpWork {

@@ -93,6 +93,7 @@ private Q_SLOTS:
     void casts_of_parameters();
     void times_by_hand();
     void types();
+    void recurrent_layers();
     void products_of_bytes();
     void power();
     void small_products();
@@ -349,6 +350,40 @@ void TestDeviceTime::products_of_bytes() {
     const Graph graph = builder.build();
     QCOMPARE(work_of(graph, "y").type, NumberType::int8);
     QCOMPARE(work_of(graph, "z").type, NumberType::fp32);
+}
+
+/// A layer of 100 steps, batch 4, from 32 to 64 features in float32: 100 products that wait for each other,
+/// each with 4 rows, and the weights of the state read each time.
+void TestDeviceTime::recurrent_layers() {
+    GraphBuilder builder("recurrent", 4);
+    builder.add(op_of("x", "input", {100, 4, 32}), {});
+    const double flops = 2.0 * 100 * 4 * 4 * 64 * (32 + 64);
+    builder.add(op_of("first", "linear", {100, 4, 32}, 2.0 * 400 * 32 * 32, 4 * 32 * 32), {"x"});
+    builder.add(op_of("layer", "lstm", {100, 4, 64}, flops, 4 * 4 * 64 * (32 + 64)), {"first"});
+    builder.add(op_of("loss", "cross_entropy", {}, 100), {"layer"});
+    const Graph graph = training_graph(builder.build());
+    for (const char* op : {"layer", "layer/backward"}) {
+        const OpWork work = work_of(graph, op);
+        QCOMPARE(work.product_count, 2u);
+        QCOMPARE(work.products[0].rows, 400.0);
+        QCOMPARE(work.products[0].columns, 256.0);
+        QCOMPARE(work.products[0].depth, 32.0);
+        QCOMPARE(work.products[1].rows, 4.0);
+        QCOMPARE(work.products[1].columns, 256.0);
+        QCOMPARE(work.products[1].depth, 64.0);
+        QCOMPARE(work.products[1].steps, 100.0);
+        QCOMPARE(work.products[1].step_bytes, 4.0 * 4 * 64 * 64);
+        QCOMPARE(work.flops, flops);
+        QCOMPARE(work.kernels, 201.0);
+        // Kernels and starts of products alone take 0.3 ms; the weights of a state half a microsecond.
+        const double step_s = std::max(2.0 * 4 * 256 * 64 / 5e12, 65'536 / 0.5e12);
+        const double inputs_s = std::max(2.0 * 400 * 256 * 32 / 5e12, work.bytes / 0.5e12);
+        QVERIFY(std::abs(device_time_s(work, device_of(round_model())) /
+                             (201 * 1e-6 + 101 * 2e-6 + inputs_s + 100 * step_s) -
+                         1) < 1e-9);
+    }
+    // The gradient of the weights sums over all steps at once.
+    QCOMPARE(work_of(graph, "layer/weight_gradient").products[0].steps, 1.0);
 }
 
 void TestDeviceTime::types() {
