@@ -88,7 +88,7 @@ Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device, double o
     result.flops_per_s = device.peak_flops *
                          (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
     const double bytes_per_s = device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency);
-    // The sum of the gradients of shared parameters is an op whose traffic it is.
+    // An addition to the gradient of shared parameters is an op whose traffic it is.
     const bool sums = op.forward_op != kInvalidOp && kind_info(graph.op(op.forward_op).kind).parameter;
     const GradientWork beside = sums ? GradientWork{} : gradient_work(graph, id);
     result.gradients_s = (beside.sum_bytes + beside.view_bytes) / bytes_per_s;
@@ -191,7 +191,7 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
         // two more.
         traffic.read_bytes += parameters * (1 + optimizer_states);
         traffic.written_bytes += parameters * (1 + optimizer_states);
-    } else if (!derived || !is_weight_gradient(graph, id)) {
+    } else if (!derived || (!is_weight_gradient(graph, id) && !kind_info(forward.kind).parameter)) {
         traffic.read_bytes += std::max(parameters, static_cast<double>(forward.read_bytes.value_or(0)));
     }
     return traffic;

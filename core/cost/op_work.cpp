@@ -398,8 +398,8 @@ private:
             }
             return;
         }
-        if (kind.parameter || (second && op_.kind == "add" && forward_.kind != "add")) {
-            // The sum of the gradients of shared parameters.
+        if (kind_info(forward_.kind).parameter) {
+            // An addition to the gradient of shared parameters.
             work_.work_class = WorkClass::elementwise;
             return;
         }

@@ -139,15 +139,14 @@ private:
         return gradients;
     }
 
-    /// Total bytes of the gradients of an op with consumers.
-    double incoming_bytes(OpId id) const {
-        double bytes = 0;
+    /// Bytes of each of the incoming gradients of an op with consumers.
+    std::vector<double> incoming_bytes(OpId id) const {
+        std::vector<double> bytes;
         for (const OpId consumer : graph_.consumers(id)) {
             const Op& reader = graph_.op(consumer);
             for (const TensorRef& input : reader.inputs) {
-                if (backward_[consumer] && input.op == id && carries_gradient(input)) {
-                    bytes += static_cast<double>(gradient_of(reader, input).bytes);
-                }
+                if (backward_[consumer] && input.op == id && carries_gradient(input))
+                    bytes.push_back(static_cast<double>(gradient_of(reader, input).bytes));
             }
         }
         return bytes;
@@ -171,18 +170,31 @@ private:
         std::vector<TensorRef> gradients = incoming_gradients(id);
         if (gradients.empty()) return;
         const Op& op = graph_.op(id);
-        if (gradients.size() > 1) {
-            Op sum = bare(id, "/weight_gradient", Phase::backward);
-            sum.kind = "add";
-            sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
-                        static_cast<double>(bytes_per_element(parameter_type(op)));
-            sum.attributes = op.attributes;
-            sum.time_s = backward_times(op, 1);
-            sum.inputs = std::move(gradients);
-            sum.outputs = {parameter_gradient(op)};
-            gradients = {{add(std::move(sum)), 0}};
+        // Those of the last readers come first. Each is added as it comes, as autograd does, and need not
+        // wait for the others in memory.
+        std::vector<double> bytes = incoming_bytes(id);
+        std::ranges::reverse(gradients);
+        std::ranges::reverse(bytes);
+        const auto element_bytes = static_cast<double>(bytes_per_element(parameter_type(op)));
+        const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, gradients.size() - 1));
+        double added = static_cast<double>(op.parameter_bytes);
+        TensorRef sum = gradients.front();
+        double summed = bytes.front();
+        for (std::size_t k = 1; k < gradients.size(); ++k) {
+            const bool last = k + 1 == gradients.size();
+            Op next = bare(id, last ? "/weight_gradient" : "/weight_gradient#" + std::to_string(k),
+                           Phase::backward);
+            next.kind = "add";
+            next.attributes = op.attributes;
+            next.time_s = backward_times(op, share);
+            summed += bytes[k];
+            next.flops = std::max(0.0, summed - added) / element_bytes;
+            added = std::max(added, summed);
+            next.inputs = {sum, gradients[k]};
+            next.outputs = {parameter_gradient(op)};
+            sum = {add(std::move(next)), 0};
         }
-        add_update(id, gradients.front());
+        add_update(id, sum);
     }
 
     void add_update(OpId id, TensorRef gradient) {

@@ -35,9 +35,10 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 ///   "f/update"           Reads the weight gradient; has no outputs.
 /// The backward of an op without consumers (the loss) starts right after its forward; that of several losses,
 /// which are single numbers, starts from their sum, when all have been computed. Integer tensors have no
-/// gradient. Parameters that several ops read as a tensor (KindInfo::parameter) have one "f/update" and one
-/// "f/weight_gradient" of kind "add", which sums the gradients of all readers when the last one is done (left
-/// out for a single reader).
+/// gradient. Parameters that several ops read as a tensor (KindInfo::parameter) have one "f/update" and ops
+/// of kind "add", which add the gradients of all readers one by one, from the last reader to the first:
+/// "f/weight_gradient#1", "f/weight_gradient#2" and so on, and last "f/weight_gradient" (none for a single
+/// reader).
 ///
 /// FLOPs are backward_flops if given, split evenly between data and weight gradient if both exist. Otherwise
 /// the data gradient and the weight gradient of conv2d, linear and other ops with parameters each cost as
@@ -47,7 +48,8 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// products are taken in pairs. A sum of weight gradients costs one addition per gradient element, less one
 /// per parameter; an update costs 2 FLOP per parameter. Measured backward times are divided in the same way,
 /// or by MeasuredTime::weight_gradient_s, and stored in `backward_s` of the derived ops; that of parameters
-/// with several readers is the time of the sum. Measured update times go to the updates.
+/// with several readers is the time of all additions, which share it evenly. Measured update times go to the
+/// updates.
 ///
 /// The result is Training::explicit_. Derived ops keep kind, scope and devices of f, and all but the update
 /// keep its attributes. Graphs with Training::explicit_ or none are returned unchanged. Throws GraphError if

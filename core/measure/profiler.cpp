@@ -10,6 +10,7 @@
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/graph/gradients.hpp"
+#include "core/graph/kinds.hpp"
 #include "core/measure/host_files.hpp"
 
 namespace placewright {
@@ -49,6 +50,7 @@ ProfileArchive profile_of(const Problem& problem, const Measurement& measurement
     const bool inference = problem.inference || forward.training() == Training::none;
     const std::vector<bool> needed = needs_gradient(forward);
     std::vector<std::string> signatures(forward.size());
+    std::map<OpId, double> sums_s;  // of the additions to the gradient of a shared parameter
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
         const OpId own = op.forward_op == kInvalidOp ? id : op.forward_op;
@@ -62,8 +64,14 @@ ProfileArchive profile_of(const Problem& problem, const Measurement& measurement
         } else if (op.forward_op == kInvalidOp) {
             times.ops[signatures[own]].forward_s.push_back(time_s);
         } else {
+            const bool ends_sum = op.name.ends_with("/weight_gradient");
+            if (kind_info(forward.op(own).kind).parameter) {
+                sums_s[own] += time_s;
+                if (ends_sum) times.ops[signatures[own]].weights_s.push_back(sums_s[own]);
+                continue;
+            }
             Parts& parts = times.ops[signatures[own]];
-            (op.name.ends_with("/weight_gradient") ? parts.weights_s : parts.data_s).push_back(time_s);
+            (ends_sum ? parts.weights_s : parts.data_s).push_back(time_s);
         }
     }
     ProfileArchive archive;

@@ -75,6 +75,10 @@ public:
 
     std::optional<Measured> find(std::string_view name) const {
         if (const auto found = find(name, "")) return found;
+        // An addition to the gradient of a shared parameter.
+        constexpr std::string_view kAddition = "/weight_gradient#";
+        if (const std::size_t at = name.rfind(kAddition); at != std::string_view::npos)
+            name = name.substr(0, at + kAddition.size() - 1);
         for (const std::string_view part :
              {std::string_view("/backward"), std::string_view("/weight_gradient")}) {
             if (!name.ends_with(part)) continue;

@@ -108,6 +108,7 @@ struct Node {
     std::uint32_t derived_left = 0;
     Tensors leaves, results;   ///< inputs and outputs of the autograd graph
     Tensors gradients;         ///< [output]: sums of the incoming gradients
+    std::vector<bool> owned;   ///< [output]: nothing else has the tensor of the sum, so it can be added to
     Tensors weight_gradients;  ///< [parameter]
 };
 
@@ -157,6 +158,7 @@ public:
             node.leaves.clear();
             node.results.clear();
             node.gradients.clear();
+            node.owned.clear();
             node.weight_gradients.clear();
             node.seed = mixed(options_.seed, op, step);
         }
@@ -486,13 +488,13 @@ void TorchRunner::forward(OpId id) {
 }
 
 /// Adds up the gradients of each output in the order of the graph, on the first of the derived ops that needs
-/// them.
+/// them; those of shared parameters on each op that adds some.
 void TorchRunner::sum_gradients(OpId forward, std::span<const Incoming> incoming, DeviceId device) {
     Node& node = nodes_[forward];
-    if (!node.gradients.empty()) return;
+    if (!node.gradients.empty() && !kind_info(graph_.op(forward).kind).parameter) return;
     const std::size_t outputs = std::max(node.results.size(), node.parameters.size());
     node.gradients.resize(outputs);
-    std::vector<bool> owned(outputs);
+    if (node.owned.size() != outputs) node.owned.assign(outputs, false);
     if (problem_->forward->consumers(forward).empty()) {
         for (std::size_t k = 0; k < node.results.size(); ++k) {
             if (node.results[k].requires_grad()) node.gradients[k] = at::ones_like(node.results[k]);
@@ -508,18 +510,18 @@ void TorchRunner::sum_gradients(OpId forward, std::span<const Incoming> incoming
                 const at::Tensor& whole =
                     node.results.empty() ? node.parameters[each.output] : node.results[each.output];
                 sum = at::zeros_like(whole, at::MemoryFormat::Contiguous);
-            } else if (!owned[each.output]) {
+            } else if (!node.owned[each.output]) {
                 sum = sum.clone();
             }
-            owned[each.output] = true;
+            node.owned[each.output] = true;
             Node& reader = nodes_[each.reader];
             // The reader's own view says where the range is.
             run_kernel(reader, graph_.op(each.reader), {sum}).front().add_(gradient);
         } else if (!sum.defined()) {
             sum = gradient;
-        } else if (!owned[each.output]) {
+        } else if (!node.owned[each.output]) {
             sum = sum + gradient;
-            owned[each.output] = true;
+            node.owned[each.output] = true;
         } else {
             sum.add_(gradient);
         }
@@ -578,6 +580,7 @@ void TorchRunner::backward(OpId id) {
         node.leaves.clear();
         node.results.clear();
         node.gradients.clear();
+        node.owned.clear();
     }
 }
 
@@ -590,6 +593,7 @@ void TorchRunner::update(OpId id) {
         sum_gradients(own, incoming_[id], device_of_[id]);
         node.weight_gradients = std::move(node.gradients);
         node.gradients.clear();
+        node.owned.clear();
     }
     for (std::size_t k = 0; k < node.parameters.size() && k < node.weight_gradients.size(); ++k) {
         const at::Tensor& gradient = node.weight_gradients[k];
