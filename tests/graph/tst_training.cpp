@@ -332,8 +332,9 @@ void TestTraining::parametersReadBySeveralOps() {
                           "second/backward (backward, 200): loss/backward first turned -> 16 40",
                           "first/backward (backward, 100): second/backward input -> 40",
                           "turned/backward (backward, 0): second/backward:1 -> 40",
-                          "w/weight_gradient (backward, 30): turned/backward first/backward both/backward "
-                          "both/backward:1 -> 40",
+                          "w/weight_gradient#1 (backward, 10): both/backward:1 both/backward -> 40",
+                          "w/weight_gradient#2 (backward, 10): w/weight_gradient#1 first/backward -> 40",
+                          "w/weight_gradient (backward, 10): w/weight_gradient#2 turned/backward -> 40",
                           "w/update (update, 20): w/weight_gradient ->"}));
     QVERIFY(find(graph, "w/weight_gradient").kind == "add");
     QCOMPARE(find(graph, "w/weight_gradient").forward_op, OpId{1});

@@ -108,6 +108,29 @@ private Q_SLOTS:
             single("MultiHeadAttention", {{3, 7, 8}, {3, 7, 12}}, {{"num_heads", 2}}, {3, 5, 8});
         heads_of_runtime.graph().mutable_node(0)->set_domain("com.microsoft");
         row("MultiHeadAttention", heads_of_runtime, "scaled_dot_product_attention", heads, 4 * 3 * 5 * 12);
+        // Keys and values in one tensor, then all three; groups of queries that share a key.
+        const auto of_runtime = [](OnnxModel model) {
+            model.graph().mutable_node(0)->set_domain("com.microsoft");
+            return model;
+        };
+        const double scores = 3 * 2 * 5 * 7;
+        row("MultiHeadAttention, packed keys",
+            of_runtime(single("MultiHeadAttention", {{3, 7, 2, 2, 4}}, {{"num_heads", 2}}, {3, 5, 8})),
+            "scaled_dot_product_attention", scores * 21, 4 * 3 * 5 * 8);
+        row("MultiHeadAttention, packed",
+            of_runtime(single("MultiHeadAttention", {}, {{"num_heads", 2}}, {3, 7, 2, 3, 4})),
+            "scaled_dot_product_attention", 3 * 2 * 7 * 7 * 21, 4 * 3 * 7 * 8);
+        row("GroupQueryAttention",
+            of_runtime(single("GroupQueryAttention", {{3, 5, 8}, {3, 5, 8}, {3, 2, 2, 4}, {3, 2, 2, 4}},
+                              {{"num_heads", 4}, {"kv_num_heads", 2}}, {3, 5, 16})),
+            "scaled_dot_product_attention", 3 * 4 * 5 * 7 * 21, 4 * 3 * 5 * 16);
+        row("GroupQueryAttention, packed",
+            of_runtime(
+                single("GroupQueryAttention", {}, {{"num_heads", 4}, {"kv_num_heads", 2}}, {3, 5, 32})),
+            "scaled_dot_product_attention", 3 * 4 * 5 * 5 * 21, 4 * 3 * 5 * 16);
+        row("FusedMatMul",
+            of_runtime(single("FusedMatMul", {{9, 7}}, {{"transA", 1}, {"transB", 1}}, {2, 7, 5})), "matmul",
+            2.0 * 2 * 5 * 9 * 7, 4 * 2 * 5 * 9);
         row("Transpose", single("Transpose", {}), "permute", 0, 4 * 288);
         row("Cast", single("Cast", {}, {{"to", kInt64}}), "to", 0, 8 * 288);
         row("Gelu, which is younger than the library", single("Gelu", {}, {}, {2, 3}, 20), "gelu", 8.0 * 6,

@@ -23,6 +23,7 @@ private Q_SLOTS:
     void peak_of_an_instant();
     void accumulated_gradients();
     void gradients_stay();
+    void shared_gradients_are_added_as_they_come();
     void views_take_no_memory();
     void workspace();
     void memory_margin();
@@ -163,6 +164,35 @@ void TestSimulatorMemory::gradients_stay() {
     // All three gradients at the end, and the gradient of an activation beside the last two.
     QVERIFY(peak_gb(false) >= 45);
     QVERIFY(peak_gb(true) < peak_gb(false));
+}
+
+/// However many ops read a parameter, its gradient takes the memory of three: the sum, what is added, and the
+/// new sum.
+void TestSimulatorMemory::shared_gradients_are_added_as_they_come() {
+    for (const int readers : {3, 30}) {
+        GraphBuilder builder("unrolled", 1, Training::implicit);
+        Op weight;
+        weight.name = "w";
+        weight.kind = "parameter";
+        weight.parameter_bytes = static_cast<std::int64_t>(100 * kTensor);
+        weight.outputs.resize(1);
+        weight.outputs[0].bytes = weight.parameter_bytes;
+        builder.add(weight, {});
+        builder.add(op_of("x", 0, {0}), {});
+        std::string before = "x";
+        for (int k = 0; k < readers; ++k) {
+            Op step = op_of("step" + std::to_string(k), 1, {0});
+            step.kind = "linear";
+            builder.add(step, {before, "w"});
+            before = step.name;
+        }
+        Problem with_times = *test::problem(builder.build(), test::uniform_machine(1));
+        std::ranges::fill(with_times.op_time_s, 1);
+        Simulator simulator(std::make_shared<const Problem>(with_times));
+        const Outcome outcome = simulator.run(Placement(with_times.groups, 0));
+        // Beside it parameters and momentum.
+        QCOMPARE(outcome.peak_bytes[0], (200.0 + 300) * kGB);
+    }
 }
 
 void TestSimulatorMemory::views_take_no_memory() {

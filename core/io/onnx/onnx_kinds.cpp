@@ -39,12 +39,14 @@ const Mapping* find_mapping(const std::string& op) {
         {"MatMul", {"matmul"}},
         {"MatMulInteger", {"matmul"}},
         {"QLinearMatMul", {"matmul"}},
+        {"FusedMatMul", {"matmul"}},
         {"Einsum", {"einsum"}},
         {"LSTM", {"lstm"}},
         {"GRU", {"gru"}},
         {"RNN", {"rnn"}},
         {"Attention", {"scaled_dot_product_attention"}},
         {"MultiHeadAttention", {"scaled_dot_product_attention"}},
+        {"GroupQueryAttention", {"scaled_dot_product_attention"}},
 
         {"BatchNormalization", {"batch_norm"}},
         {"GroupNormalization", {"group_norm"}},
@@ -181,6 +183,8 @@ bool is_plain(const NodeProto& node) {
                                                    "Gelu",
                                                    "SimplifiedLayerNormalization",
                                                    "MultiHeadAttention",
+                                                   "GroupQueryAttention",
+                                                   "FusedMatMul",
                                                    "SkipLayerNormalization",
                                                    "SkipSimplifiedLayerNormalization"};
     return node.domain().empty() || node.domain() == "ai.onnx" ||
@@ -441,7 +445,7 @@ void describe_arguments(const NodeProto& node, const OnnxScope& scope, Program::
         const std::string text = mode == nullptr ? "nearest" : mode->s();
         if (text == "nearest" || text == "linear" || text == "cubic")
             op.attributes["mode"] = Json(text).dump();
-    } else if (type == "MultiHeadAttention") {
+    } else if (type == "MultiHeadAttention" || type == "GroupQueryAttention") {
         if (const auto heads = integer_attribute(node, "num_heads", 0); heads > 0)
             op.attributes["heads"] = std::to_string(heads);
     } else if (type == "GroupNormalization") {
@@ -521,6 +525,9 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
         if (integer_attribute(node, "upper", 1) != 0) op.kind = "triu";
     } else if (op.kind == "scaled_dot_product_attention") {
         if (const auto extents = attention_extents(node, scope)) op.flops = attention_flops(*extents);
+    } else if (type == "FusedMatMul") {
+        if (const auto fused = fused_product(node, scope))
+            op.flops = 2 * product(fused->shape) * static_cast<double>(fused->depth);
     } else if (type == "Einsum") {
         const onnx::AttributeProto* equation = find_attribute(node, "equation");
         if (equation != nullptr) op.equation = equation->s();

@@ -74,7 +74,6 @@ bool gives_what_it_takes(const std::string& op) {
                                            "RMSNormalization",
                                            "GroupNormalization",
                                            "RotaryEmbedding",
-                                           "GroupQueryAttention",
                                            "Attention"};
     return ops.contains(op);
 }
@@ -421,6 +420,10 @@ std::optional<std::string> OnnxScope::infer_own(const onnx::NodeProto& node) {
             return "";
         }
     }
+    if (const auto fused = domain == "com.microsoft" ? fused_product(node, *this) : std::nullopt) {
+        set_type(node.output(0), tensor_type(element, fused->shape));
+        return "";
+    }
     if (domain == "com.microsoft" && is_complete(*first)) {
         // The last extent of the input, an attribute, or a side of the second factor.
         const auto sizes = integers_attribute(node, "qkv_hidden_sizes");
@@ -451,7 +454,8 @@ std::optional<std::string> OnnxScope::infer_own(const onnx::NodeProto& node) {
         set_type(node.output(0), std::move(type));
         return "";
     }
-    if ((op == "Attention" && domain.empty()) || (op == "MultiHeadAttention" && domain == "com.microsoft")) {
+    if ((op == "Attention" && domain.empty()) ||
+        ((op == "MultiHeadAttention" || op == "GroupQueryAttention") && domain == "com.microsoft")) {
         const auto extents = attention_extents(node, *this);
         if (!extents) return "its queries, keys and values do not have heads of one size";
         const std::array<std::vector<std::int64_t>, 4> shapes{

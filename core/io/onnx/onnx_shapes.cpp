@@ -39,9 +39,11 @@ double product(const std::vector<std::int64_t>& extents) {
 }
 
 std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, const OnnxScope& scope) {
-    const bool contributed = node.domain() == "com.microsoft" && node.op_type() == "MultiHeadAttention";
+    const bool of_runtime = node.domain() == "com.microsoft";
+    const bool grouped = of_runtime && node.op_type() == "GroupQueryAttention";
+    const bool contributed = grouped || (of_runtime && node.op_type() == "MultiHeadAttention");
     const bool own = (node.domain().empty() || node.domain() == "ai.onnx") && node.op_type() == "Attention";
-    if ((!contributed && !own) || node.input_size() < 3) return {};
+    if ((!contributed && !own) || node.input_size() < (contributed ? 1 : 3)) return {};
     struct Heads {
         std::int64_t batch, heads, length, size;
     };
@@ -57,18 +59,36 @@ std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, c
         if (shape->size() != 3 || heads < 1 || (*shape)[2] % heads != 0) return {};
         return Heads{(*shape)[0], heads, (*shape)[1], (*shape)[2] / heads};
     };
-    const auto query = heads_of(0, own ? "q_num_heads" : "num_heads");
-    const auto key = heads_of(1, own ? "kv_num_heads" : "num_heads"),
-               value = heads_of(2, own ? "kv_num_heads" : "num_heads");
+    const char* const of_keys = own || grouped ? "kv_num_heads" : "num_heads";
+    auto query = heads_of(0, own ? "q_num_heads" : "num_heads");
+    auto key = heads_of(1, of_keys), value = heads_of(2, of_keys);
+    const auto first = shape_of(0), second = shape_of(1);
+    // Packed: (batch, length, heads, two or three of them, size), or all heads side by side.
+    const auto packed = [](const std::optional<std::vector<std::int64_t>>& shape, std::int64_t count) {
+        return shape && shape->size() == 5 && (*shape)[3] == count;
+    };
+    if (contributed && packed(first, 3))
+        query = key = value = Heads{(*first)[0], (*first)[2], (*first)[1], (*first)[4]};
+    if (contributed && packed(second, 2))
+        key = value = Heads{(*second)[0], (*second)[2], (*second)[1], (*second)[4]};
+    if (grouped && first && !second && first->size() == 3) {
+        const std::int64_t heads = integer_attribute(node, "num_heads", 0),
+                           groups = integer_attribute(node, "kv_num_heads", 0);
+        constexpr std::int64_t kMost = std::int64_t{1} << 31;
+        if (heads < 1 || groups < 1 || heads > kMost || groups > kMost) return {};
+        const std::int64_t size = first->back() / (heads + 2 * groups);
+        query = Heads{(*first)[0], heads, (*first)[1], size};
+        key = value = Heads{(*first)[0], groups, (*first)[1], size};
+    }
     if (!query || !key || !value || query->size != key->size || key->length != value->length) return {};
     AttentionExtents extents{query->batch, query->heads, key->heads,  query->length,
                              key->length,  query->size,  value->size, {}};
     // Keys of earlier steps come before those of this step.
-    const auto past = shape_of(own ? 4 : 6);
+    const auto past = shape_of(own ? 4 : grouped ? 3 : 6);
     if (past && (past->size() != 4 || __builtin_add_overflow(extents.keys, (*past)[2], &extents.keys)))
         return {};
     extents.output = {query->batch, query->heads, query->length, value->size};
-    if (shape_of(0)->size() == 3) {
+    if (first->size() != 4) {
         std::int64_t features = 0;
         if (__builtin_mul_overflow(query->heads, value->size, &features)) return {};
         extents.output = {query->batch, query->length, features};
@@ -190,6 +210,23 @@ bool is_extent(double value) {
 }
 
 }  // namespace
+
+std::optional<FusedProduct> fused_product(const onnx::NodeProto& node, const OnnxScope& scope) {
+    if (node.op_type() != "FusedMatMul" || node.input_size() < 2) return {};
+    auto a = scope.shape(node.input(0)), b = scope.shape(node.input(1));
+    if (!a || !b || a->size() < 2 || b->size() < 2) return {};
+    if (integer_attribute(node, "transA", 0) != 0) std::swap(a->back(), a->rbegin()[1]);
+    if (integer_attribute(node, "transB", 0) != 0) std::swap(b->back(), b->rbegin()[1]);
+    if (a->back() != b->rbegin()[1]) return {};
+    FusedProduct product{{a->rbegin()[1], b->back()}, a->back()};
+    for (std::size_t k = 2; k < std::max(a->size(), b->size()); ++k) {
+        const std::int64_t one = k < a->size() ? a->rbegin()[static_cast<std::ptrdiff_t>(k)] : 1,
+                           other = k < b->size() ? b->rbegin()[static_cast<std::ptrdiff_t>(k)] : 1;
+        if (one != other && one != 1 && other != 1) return {};
+        product.shape.insert(product.shape.begin(), one == 1 ? other : one);
+    }
+    return product;
+}
 
 std::optional<std::vector<std::int64_t>> resized_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
     const auto given = integers_attribute(node, "axes");

@@ -15,15 +15,15 @@ namespace placewright {
 /// Returns the product of extents; 1 for none.
 double product(const std::vector<std::int64_t>& extents);
 
-/// Extents of Attention(queries, keys, values) of operator set 23, or of MultiHeadAttention of ONNX Runtime.
+/// Extents of Attention(queries, keys, values) of operator set 23, or of MultiHeadAttention or
+/// GroupQueryAttention of ONNX Runtime.
 struct AttentionExtents {
     std::int64_t batch, heads, key_heads, queries;
     std::int64_t keys;  ///< includes the keys of earlier steps that are an input
     std::int64_t key_size, value_size;
     std::vector<std::int64_t> output;
 };
-/// Returns nothing for another op, for extents that are unknown or do not match, and for inputs that are
-/// packed into one tensor.
+/// Returns nothing for another op, and for extents that are unknown or do not match.
 std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, const OnnxScope& scope);
 
 /// Returns the outputs of a Split into a number of parts (from operator set 18 on), the last of which may be
@@ -38,6 +38,15 @@ std::optional<std::vector<std::int64_t>> early_slice_shape(const onnx::NodeProto
 /// Returns the extents of an Einsum with an equation such as "bij,jk->bik" or "...ij,jk"; nothing if it does
 /// not match the operands.
 std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& node, const OnnxScope& scope);
+
+/// The output of FusedMatMul of ONNX Runtime, a product of matrices that may be transposed first, and the
+/// extent that its sums run over.
+struct FusedProduct {
+    std::vector<std::int64_t> shape;
+    std::int64_t depth;
+};
+/// Returns nothing for another op, and for extents that are unknown or do not match.
+std::optional<FusedProduct> fused_product(const onnx::NodeProto& node, const OnnxScope& scope);
 
 /// Returns the extents of a Resize with `axes` or `keep_aspect_ratio_policy` (operator set 18) and of a Pad
 /// with axes as an input; nothing if they are not known, or for another op.
