@@ -128,8 +128,10 @@ private Q_SLOTS:
             of_runtime(
                 single("GroupQueryAttention", {}, {{"num_heads", 4}, {"kv_num_heads", 2}}, {3, 5, 32})),
             "scaled_dot_product_attention", 3 * 4 * 5 * 5 * 21, 4 * 3 * 5 * 16);
-        row("FusedMatMul",
-            of_runtime(single("FusedMatMul", {{9, 7}}, {{"transA", 1}, {"transB", 1}}, {2, 7, 5})), "matmul",
+        row("FusedMatMul", of_runtime(single("FusedMatMul", {{9, 7}}, {{"transB", 1}}, {2, 5, 7})), "linear",
+            2.0 * 2 * 5 * 9 * 7, 4 * 2 * 5 * 9);
+        row("FusedMatMul, turned",
+            of_runtime(single("FusedMatMul", {{2, 9, 7}}, {{"transA", 1}, {"transB", 1}}, {2, 7, 5})), "bmm",
             2.0 * 2 * 5 * 9 * 7, 4 * 2 * 5 * 9);
         row("Transpose", single("Transpose", {}), "permute", 0, 4 * 288);
         row("Cast", single("Cast", {}, {{"to", kInt64}}), "to", 0, 8 * 288);

@@ -526,6 +526,13 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     } else if (op.kind == "scaled_dot_product_attention") {
         if (const auto extents = attention_extents(node, scope)) op.flops = attention_flops(*extents);
     } else if (type == "FusedMatMul") {
+        // A matrix that is turned on the right side is one of PyTorch's weights.
+        const auto right = shape_of(1);
+        if (integer_attribute(node, "transA", 0) != 0) {
+            op.kind = "bmm";
+        } else if (integer_attribute(node, "transB", 0) != 0 && right && right->size() == 2) {
+            op.kind = "linear";
+        }
         if (const auto fused = fused_product(node, scope))
             op.flops = 2 * product(fused->shape) * static_cast<double>(fused->depth);
     } else if (type == "Einsum") {
