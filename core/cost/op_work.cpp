@@ -270,39 +270,44 @@ private:
         work_.kernels += shape.steps;
     }
 
-    /// The number of steps of a layer of recurrent cells, which wait for each other; 1 for other ops.
+    /// The number of steps of a layer of recurrent cells, which wait for each other; 1 for other ops. Outputs
+    /// are (steps, batch, features), or with the batch in front, or as in ONNX (steps, directions, batch,
+    /// features).
     double steps() const {
         if (forward_.kind != "lstm" && forward_.kind != "gru" && forward_.kind != "rnn") return 1;
         if (output_count(forward_) == 0 || !forward_.outputs.front().shape || forward_.inputs.empty())
             return 1;
-        const double rows = output_count(forward_) / extent_from_end(forward_.outputs.front(), 1);
-        return std::max(1.0,
-                        std::floor(rows / static_cast<double>(std::max<std::int64_t>(1, graph_.batch()))));
+        const auto& shape = *forward_.outputs.front().shape;
+        if (shape.size() < 2) return 1;
+        const auto layout = integer_attribute(forward_, "layout");
+        const bool batch_first = shape.size() == 4 ? layout == std::vector<std::int64_t>{1}
+                                                   : shape.size() == 3 && shape.front() == graph_.batch();
+        return std::max(1.0, static_cast<double>(shape[batch_first ? 1 : 0]));
     }
 
     /// The products of a recurrent layer, of which `flops` are known: inputs of all steps at once, then state
     /// by state, with elementwise functions in a kernel beside each. Layers above the first and other
     /// directions run beside it (Appleyard, Kocisky, Blunsom, Optimizing performance of recurrent neural
     /// networks on GPUs, 2016).
-    void add_steps(double count, double flops) {
+    void add_steps(double times, double flops) {
         const double state = extent_from_end(forward_.outputs.front(), 1);
         const double input = extent_from_end(tensor(forward_.inputs.front()), 1);
         const double share = state / (input + state);
         ProductShape inputs, states;
-        inputs.rows = count * static_cast<double>(std::max<std::int64_t>(1, graph_.batch()));
-        states.rows = inputs.rows / count;
+        inputs.rows = std::max(times, count(forward_.inputs.front()) / input);
+        states.rows = inputs.rows / times;
         inputs.depth = input;
         states.depth = state;
         inputs.flops = flops * (1 - share);
-        states.flops = flops * share / count;
+        states.flops = flops * share / times;
         inputs.columns = std::max(1.0, inputs.flops / (2 * inputs.rows * inputs.depth));
         states.columns = std::max(1.0, states.flops / (2 * states.rows * states.depth));
-        states.steps = count;
+        states.steps = times;
         states.step_bytes =
             share * static_cast<double>(std::max(forward_.parameter_bytes, forward_.resident_bytes));
         add_product(inputs);
         add_product(states);
-        work_.kernels += count;
+        work_.kernels += times;
     }
 
     /// Parameters of a linear map or convolution whose type is wider than that of its output are converted in
@@ -330,9 +335,9 @@ private:
         const OpTraffic traffic = op_traffic(graph_, id_, states_);
         work_.bytes = traffic.read_bytes + traffic.written_bytes;
         work_.type = number_type(graph_, op_);
-        if (const double count = steps(); count > 1 && op_.flops > 0) {
+        if (const double times = steps(); times > 1 && op_.flops > 0) {
             work_.work_class = WorkClass::product;
-            add_steps(count, op_.flops);
+            add_steps(times, op_.flops);
             return;
         }
         if (is_product() && op_.flops > 0) {
@@ -481,9 +486,10 @@ private:
     }
 
     void product_backward(bool weight_gradient) {
-        if (const double count = steps(); count > 1 && !weight_gradient) {
+        // Without a gradient of the input, that of the weights goes back through the steps.
+        if (const double times = steps(); times > 1 && (!weight_gradient || !has_data_backward())) {
             work_.work_class = WorkClass::product;
-            add_steps(count, op_.flops);
+            add_steps(times, op_.flops);
             return;
         }
         const ProductShape shape = product_shape();

@@ -382,6 +382,14 @@ void TestDeviceTime::recurrent_layers() {
                              (201 * 1e-6 + 101 * 2e-6 + inputs_s + 100 * step_s) -
                          1) < 1e-9);
     }
+    // In other orders of the extents there are as many steps.
+    for (const std::vector<std::int64_t>& shape :
+         {std::vector<std::int64_t>{4, 100, 64}, {100, 1, 4, 64}, {100, 64}}) {
+        GraphBuilder other("other", 4, Training::none);
+        other.add(op_of("x", "input", {100, 4, 32}), {});
+        other.add(op_of("layer", "lstm", shape, flops, 4 * 4 * 64 * (32 + 64)), {"x"});
+        QCOMPARE(work_of(other.build(), "layer").products[1].steps, 100.0);
+    }
     // The gradient of the weights sums over all steps at once.
     QCOMPARE(work_of(graph, "layer/weight_gradient").products[0].steps, 1.0);
 }
