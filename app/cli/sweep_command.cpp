@@ -205,12 +205,12 @@ public:
                    {"ran", ran_},
                    {"cancelled", cancelled},
                    {"failures", failures_},
-                   {"table", arguments_.out}});
+                   {"table", out_.string()}});
         } else {
             if (part_.is_all()) print_cases();
             if (!part_.is_all()) std::cout << "part " << part_.index + 1 << " of " << part_.count << ": ";
             std::cout << ran_ << (ran_ == 1 ? " search" : " searches") << " run; " << finished << " of "
-                      << sweep_.searches() << " are in " << printable(arguments_.out) << '\n';
+                      << sweep_.searches() << " are in " << printable(out_.string()) << '\n';
         }
         if (const std::size_t without = arguments_.placements.empty() ? 0 : count_without_placement();
             without > 0)
@@ -271,13 +271,14 @@ private:
         }
     }
 
-    void add_known(const Path& file) {
-        const SearchTable table = read_own_table(file);
+    /// Takes the searches of a table; those that are known already stay with `keep_known`.
+    void add_known(const Path& file, bool keep_known = false) {
+        SearchTable table = read_own_table(file);
         if (table.objective != objective_)
             throw InputError(file.string(), "",
                              "has another objective (" + std::string(table.objective->id) +
                                  ") than the sweep; give another --out");
-        for (const TabledSearch& search : table.searches) {
+        for (TabledSearch& search : table.searches) {
             if (search.budget == 0)
                 throw InputError(file.string(), "",
                                  "has searches of a comparison, not of a sweep; give another --out");
@@ -286,7 +287,11 @@ private:
                                  "has searches of " + std::to_string(search.budget) + " evaluations, but " +
                                      arguments_.file + " asks for " + std::to_string(sweep_.evaluations) +
                                      "; give another --out");
-            known_.insert_or_assign(search.key, search);
+            const SearchKey key = search.key;
+            if (keep_known)
+                known_.try_emplace(key, std::move(search));
+            else
+                known_.insert_or_assign(key, std::move(search));
         }
     }
 
@@ -372,6 +377,7 @@ private:
         if (std::isfinite(bound.value_s)) search.lower_bound_s = bound.value_s;
         if (end.curve) search.curve = *end.curve;
         own_.insert(search.key);
+        ran_now_.insert(search.key);
         ++ran_;
         known_.insert_or_assign(search.key, std::move(search));
         if (arguments_.placements.empty()) return;
@@ -416,35 +422,38 @@ private:
         return Path(arguments_.placements) / (name + ".json");
     }
 
-    /// Searches of the table that this process did not run and whose placements are not in --placements.
+    /// Searches of this process that the table had already, and whose placements are not in --placements.
     std::size_t count_without_placement() const {
         std::size_t count = 0;
         for (const SweepCase& one : cases_) {
-            for (const AlgorithmInfo* algorithm : sweep_.algorithms) {
-                for (const std::uint64_t seed : sweep_.seeds) {
-                    const SearchKey key = one.key(*algorithm, seed);
-                    std::error_code error;
-                    if (known_.contains(key) && !own_.contains(key) &&
-                        !std::filesystem::exists(placement_file(one, *algorithm, seed), error))
-                        ++count;
-                }
-            }
+            for_each_search(one, [&](const SearchKey& key, std::size_t index) {
+                if (!is_mine(index) || !known_.contains(key) || ran_now_.contains(key)) return;
+                const AlgorithmInfo& algorithm = *find_algorithm(key.algorithm);
+                std::error_code error;
+                if (!std::filesystem::exists(placement_file(one, algorithm, key.seed), error)) ++count;
+            });
         }
         return count;
     }
 
-    /// Adds the searches of the table that are not known yet: another sweep may have written it meanwhile. To
-    /// be called with the table locked.
+    /// Adds the searches of the table that are not known yet: another sweep may have written it meanwhile. If
+    /// it has written what does not go with this sweep, this one goes on in a table beside it. To be called
+    /// with the table locked.
     void add_written() {
-        if (std::error_code error; !std::filesystem::exists(out_, error)) return;
-        SearchTable table = read_own_table(out_);
-        if (table.objective != objective_)
-            throw InputError(arguments_.out, "",
-                             "was written with another objective (" + std::string(table.objective->id) +
-                                 ") while this sweep ran; give another --out");
-        for (TabledSearch& search : table.searches) {
-            SearchKey key = search.key;
-            known_.try_emplace(std::move(key), std::move(search));
+        std::error_code error;
+        if (!std::filesystem::exists(out_, error)) return;
+        try {
+            add_known(out_, true);
+        } catch (const InputError& problem) {
+            const Path taken = out_;
+            for (int number = 2; std::filesystem::exists(out_, error); ++number) {
+                Path name = taken.stem();
+                name += '-' + std::to_string(number);
+                name += taken.extension();
+                out_ = taken.parent_path() / name;
+            }
+            failures_.push_back(std::string(problem.what()) +
+                                "; it was written while this sweep ran, which went on in " + out_.string());
         }
     }
 
@@ -552,6 +561,7 @@ private:
     std::set<SearchKey> wanted_;
     std::map<SearchKey, TabledSearch> known_;  ///< of this process, earlier runs and other parts
     std::set<SearchKey> own_;                  ///< what this process writes to the table of its part
+    std::set<SearchKey> ran_now_;
     std::size_t ran_ = 0;
     Clock::time_point next_save_{};
     std::vector<std::string> failures_;

@@ -240,6 +240,7 @@ Job placeto_job(std::shared_ptr<const Graph> graph, unsigned gpus, const Groupin
     JobOptions options;
     options.penalty.rule = MemoryRule::placeto;
     options.problem.grouping = grouping;
+    options.problem.shared_gradients = SharedGradients::at_once;  // the paper ran TensorFlow 1
     if (grouping.rule == GroupingRule::none) {
         options.problem.grouping.rule = GroupingRule::merge;
         options.problem.grouping.merge_groups = groups;

@@ -91,6 +91,7 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
         options.reading.batch = batch;
         options.penalty.rule = MemoryRule::post;
         options.problem.grouping = inputs.grouping;
+        options.problem.shared_gradients = SharedGradients::at_once;  // the paper ran TensorFlow 1
         ExperimentCase item;
         item.job = make_job(std::move(graph), std::make_shared<const Machine>(k80_server(row.gpus)), options);
         item.gpu_memory_bytes = item.job.machine->device(1).memory_bytes;

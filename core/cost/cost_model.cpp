@@ -28,12 +28,6 @@ bool is_weight_gradient(const Graph& graph, OpId id) {
                                [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
 }
 
-/// Whether an op reads some places of a table alone.
-bool looks_up(const Op& op) {
-    constexpr std::array<std::string_view, 4> kKinds{"embedding", "index_select", "gather", "index"};
-    return runs_forward(op) && !op.read_bytes && std::ranges::find(kKinds, op.kind) != kKinds.end();
-}
-
 /// Traffic of a look-up: it reads the indices, and of its table no more than it returns. The table is what
 /// the op holds, or its largest input: files have table and indices in either order, and small indices may be
 /// constants that the op holds.
@@ -50,7 +44,7 @@ OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
         static_cast<double>(holder.parameter_bytes) + static_cast<double>(holder.resident_bytes);
     if (op.kind == "embedding") {
         // One whose file does not say the table's size has its indices as the only input.
-        if (held == 0 && op.inputs.size() > 1) traffic.read_bytes -= most;
+        if (most > held && op.inputs.size() > 1) traffic.read_bytes -= most;
         traffic.read_bytes += traffic.written_bytes;
     } else {
         const double table = std::max(held, most);
@@ -172,7 +166,7 @@ const CostModel* find_cost_model(std::string_view id) {
 OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
-    if (looks_up(op)) return lookup_traffic(graph, op);
+    if (looks_up(op.kind) && runs_forward(op) && !op.read_bytes) return lookup_traffic(graph, op);
     std::vector<TensorRef> inputs = op.inputs;
     std::ranges::sort(inputs, {}, [](const TensorRef& ref) { return std::pair(ref.op, ref.output); });
     erase_repeats(inputs);

@@ -26,7 +26,7 @@ struct CostModel {
     void (*op_times_s)(const Graph& graph, OpId op, std::span<const Device> devices, double optimizer_states,
                        std::span<double> times_s);
     /// Derives from a forward graph the training step for which these times are defined.
-    Graph (*training_graph)(const Graph& graph, Recomputation recomputation);
+    Graph (*training_graph)(const Graph& graph, Recomputation recomputation, SharedGradients shared);
     /// A transfer takes only the first channel of its route: the sender's, as in Exprimo.
     bool first_channel_alone = false;
 };

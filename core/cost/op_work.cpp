@@ -270,44 +270,72 @@ private:
         work_.kernels += shape.steps;
     }
 
-    /// The number of steps of a layer of recurrent cells, which wait for each other; 1 for other ops. Outputs
-    /// are (steps, batch, features), or with the batch in front, or as in ONNX (steps, directions, batch,
-    /// features).
-    double steps() const {
-        if (forward_.kind != "lstm" && forward_.kind != "gru" && forward_.kind != "rnn") return 1;
-        if (output_count(forward_) == 0 || !forward_.outputs.front().shape || forward_.inputs.empty())
-            return 1;
-        const auto& shape = *forward_.outputs.front().shape;
-        if (shape.size() < 2) return 1;
-        const auto layout = integer_attribute(forward_, "layout");
-        const bool batch_first = shape.size() == 4 ? layout == std::vector<std::int64_t>{1}
-                                                   : shape.size() == 3 && shape.front() == graph_.batch();
-        return std::max(1.0, static_cast<double>(shape[batch_first ? 1 : 0]));
+    /// The steps of a layer of recurrent cells, which wait for each other.
+    struct Steps {
+        double count = 1, rows = 1, state = 1, input = 1;
+    };
+    /// Nothing for another op, for a single step, or where the file does not say the extents. ONNX has them
+    /// in the input, (steps, batch, features) or with the batch in front ("layout"), and the extent of the
+    /// state as an attribute; PyTorch has them in the final state, (layers, batch, features).
+    std::optional<Steps> steps() const {
+        if (forward_.kind != "lstm" && forward_.kind != "gru" && forward_.kind != "rnn") return {};
+        if (forward_.outputs.empty() || !forward_.outputs.front().shape || forward_.inputs.empty()) return {};
+        const Tensor& input = tensor(forward_.inputs.front());
+        if (!input.shape || input.shape->size() < 2) return {};
+        Steps all;
+        all.input = extent_from_end(input, 1);
+        const double rows = count(forward_.inputs.front()) / all.input;
+        const bool has_state = forward_.outputs.size() > 1 && forward_.outputs[1].shape;
+        const Shape last = has_state ? *forward_.outputs[1].shape : Shape{};
+        if (const auto hidden = integer_attribute(forward_, "hidden_size"); hidden && hidden->size() == 1) {
+            const bool batch_first =
+                integer_attribute(forward_, "layout") == Shape{1} && input.shape->size() > 2;
+            all.state = std::max(1.0, static_cast<double>(hidden->front()));
+            all.count = static_cast<double>((*input.shape)[batch_first ? 1 : 0]);
+        } else if (last.size() == 2 || last.size() == 3) {
+            all.state = std::max(1.0, static_cast<double>(last.back()));
+            all.count = last.size() == 2 ? rows : rows / std::max(1.0, static_cast<double>(last[1]));
+        } else {
+            all.state = extent_from_end(forward_.outputs.front(), 1);
+            const bool batch_first = input.shape->size() > 2 && input.shape->front() == graph_.batch();
+            all.count = static_cast<double>((*input.shape)[batch_first ? 1 : 0]);
+        }
+        if (!(all.count > 1)) return {};
+        all.rows = std::max(1.0, rows / all.count);
+        return all;
     }
 
     /// The products of a recurrent layer, of which `flops` are known: inputs of all steps at once, then state
     /// by state, with elementwise functions in a kernel beside each. Layers above the first and other
     /// directions run beside it (Appleyard, Kocisky, Blunsom, Optimizing performance of recurrent neural
     /// networks on GPUs, 2016).
-    void add_steps(double times, double flops) {
-        const double state = extent_from_end(forward_.outputs.front(), 1);
-        const double input = extent_from_end(tensor(forward_.inputs.front()), 1);
-        const double share = state / (input + state);
+    void add_steps(const Steps& all, double flops) {
+        const double share = all.state / (all.input + all.state);
         ProductShape inputs, states;
-        inputs.rows = std::max(times, count(forward_.inputs.front()) / input);
-        states.rows = inputs.rows / times;
-        inputs.depth = input;
-        states.depth = state;
+        inputs.rows = all.rows * all.count;
+        states.rows = all.rows;
+        inputs.depth = all.input;
+        states.depth = all.state;
         inputs.flops = flops * (1 - share);
-        states.flops = flops * share / times;
+        states.flops = flops * share / all.count;
         inputs.columns = std::max(1.0, inputs.flops / (2 * inputs.rows * inputs.depth));
         states.columns = std::max(1.0, states.flops / (2 * states.rows * states.depth));
-        states.steps = times;
+        states.steps = all.count;
         states.step_bytes =
-            share * static_cast<double>(std::max(forward_.parameter_bytes, forward_.resident_bytes));
+            share * static_cast<double>(forward_.read_bytes.value_or(forward_.parameter_bytes));
+        if (const double casts = cast_bytes(product_shape()); casts > 0) {
+            // The steps read the copies.
+            const auto narrow = static_cast<double>(bytes_per_element(forward_.outputs.front().dtype));
+            const auto wide =
+                static_cast<double>(bytes_per_element(forward_.parameter_dtype.value_or(DType::float32)));
+            states.step_bytes *= std::min(1.0, narrow / wide);
+            work_.stream_bytes += casts;
+            work_.kernels += 1;
+        }
+        work_.work_class = WorkClass::product;
         add_product(inputs);
         add_product(states);
-        work_.kernels += times;
+        work_.kernels += all.count;
     }
 
     /// Parameters of a linear map or convolution whose type is wider than that of its output are converted in
@@ -328,18 +356,22 @@ private:
         return element < 4 && held > 1.5 * element * parameters ? held * (1 + element / 4) : 0;
     }
 
-    bool is_product() const { return kind_info(forward_.kind).product || kind_info(forward_.kind).recurrent; }
+    /// An op of an unknown kind, such as a function or a loop of ONNX, is taken for products if it computes
+    /// much for each element.
+    bool is_product() const {
+        constexpr double kMany = 64;
+        const KindInfo& kind = kind_info(forward_.kind);
+        const double outputs = output_count(forward_);
+        return kind.product || kind.recurrent ||
+               (kind.name != forward_.kind && outputs > 0 && forward_.flops > kMany * outputs);
+    }
 
     void forward() {
         const Rule& rule = rule_of(op_.kind);
         const OpTraffic traffic = op_traffic(graph_, id_, states_);
         work_.bytes = traffic.read_bytes + traffic.written_bytes;
         work_.type = number_type(graph_, op_);
-        if (const double times = steps(); times > 1 && op_.flops > 0) {
-            work_.work_class = WorkClass::product;
-            add_steps(times, op_.flops);
-            return;
-        }
+        if (const auto all = steps(); all && op_.flops > 0) return add_steps(*all, op_.flops);
         if (is_product() && op_.flops > 0) {
             const ProductShape shape = product_shape();
             work_.work_class = product_class(shape);
@@ -487,11 +519,8 @@ private:
 
     void product_backward(bool weight_gradient) {
         // Without a gradient of the input, that of the weights goes back through the steps.
-        if (const double times = steps(); times > 1 && (!weight_gradient || !has_data_backward())) {
-            work_.work_class = WorkClass::product;
-            add_steps(times, op_.flops);
-            return;
-        }
+        if (const auto all = steps(); all && (!weight_gradient || !has_data_backward()))
+            return add_steps(*all, op_.flops);
         const ProductShape shape = product_shape();
         work_.work_class = product_class(shape);
         work_.gradient =

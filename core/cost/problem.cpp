@@ -475,7 +475,8 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     }
     problem->graph = std::make_shared<const Graph>(
         options.inference ? inference_graph(*problem->forward)
-                          : options.cost.model->training_graph(*problem->forward, options.recomputation));
+                          : options.cost.model->training_graph(*problem->forward, options.recomputation,
+                                                               options.shared_gradients));
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
     problem->cost_model = options.cost.model;
     problem->memory = options.memory;

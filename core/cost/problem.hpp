@@ -62,6 +62,7 @@ struct ProblemOptions {
     double optimizer_states = 1;
     MemoryModel memory = MemoryModel::training;
     Recomputation recomputation = Recomputation::none;
+    SharedGradients shared_gradients = SharedGradients::as_they_come;
     /// Batches are parts of one step: their gradients are summed and the parameters are updated once.
     bool accumulate_gradients = false;
     /// Each parameter is updated as soon as its gradient is there, which frees the gradient. Otherwise

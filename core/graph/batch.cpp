@@ -50,10 +50,11 @@ public:
 
 private:
     /// Whether all that an op reads of what it holds are its parameters and constants of the file, such as
-    /// quantized weights, which are the same for each batch. The cache of attention is not.
+    /// quantized weights, which are the same for each batch. The cache of attention is not, nor are the
+    /// experts that tokens are routed to.
     static bool reads_constants(const Op& op) {
         return op.resident_bytes > 0 && *op.read_bytes >= op.parameter_bytes &&
-               op.kind != "scaled_dot_product_attention";
+               op.kind != "scaled_dot_product_attention" && op.kind != "grouped_linear";
     }
 
     double ratio() const { return static_cast<double>(to_) / static_cast<double>(from_); }

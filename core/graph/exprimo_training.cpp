@@ -16,7 +16,7 @@ std::uint32_t gradient_output(const Graph& graph, OpId op, OpId producer) {
 
 }  // namespace
 
-Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation) {
+Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation, SharedGradients) {
     if (recomputation != Recomputation::none) {
         throw GraphError("", "Exprimo's rules do not support recomputation \"" +
                                  std::string(to_string(recomputation)) +

@@ -292,4 +292,8 @@ const KindInfo& kind_info(std::string_view kind) {
     return found == by_name.end() ? unknown : *found->second;
 }
 
+bool looks_up(std::string_view kind) {
+    return kind == "embedding" || kind == "index_select" || kind == "gather" || kind == "index";
+}
+
 }  // namespace placewright

@@ -37,4 +37,7 @@ std::span<const KindInfo> known_kinds();
 /// The entry for `kind`, or the entry for unknown kinds.
 const KindInfo& kind_info(std::string_view kind);
 
+/// Whether an op of `kind` reads some places of a table alone and returns what is there.
+bool looks_up(std::string_view kind);
+
 }  // namespace placewright

@@ -38,8 +38,9 @@ Tensor parameter_gradient(const Op& op) {
 
 class Differentiation {
 public:
-    explicit Differentiation(const Graph& graph)
+    Differentiation(const Graph& graph, SharedGradients shared)
         : graph_(graph),
+          shared_(shared),
           builder_(graph.name(), graph.batch(), Training::explicit_),
           needs_gradient_(needs_gradient(graph)),
           is_parameter_(graph.size()),
@@ -170,27 +171,32 @@ private:
         std::vector<TensorRef> gradients = incoming_gradients(id);
         if (gradients.empty()) return;
         const Op& op = graph_.op(id);
-        // Those of the last readers come first. Each is added as it comes, as autograd does, and need not
-        // wait for the others in memory.
         std::vector<double> bytes = incoming_bytes(id);
-        std::ranges::reverse(gradients);
-        std::ranges::reverse(bytes);
+        const bool one_by_one = shared_ == SharedGradients::as_they_come;
+        if (one_by_one) {
+            // Those of the last readers come first.
+            std::ranges::reverse(gradients);
+            std::ranges::reverse(bytes);
+        }
         const auto element_bytes = static_cast<double>(bytes_per_element(parameter_type(op)));
-        const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, gradients.size() - 1));
-        double added = static_cast<double>(op.parameter_bytes);
+        double added = static_cast<double>(op.parameter_bytes), summed = bytes.front();
         TensorRef sum = gradients.front();
-        double summed = bytes.front();
-        for (std::size_t k = 1; k < gradients.size(); ++k) {
-            const bool last = k + 1 == gradients.size();
-            Op next = bare(id, last ? "/weight_gradient" : "/weight_gradient#" + std::to_string(k),
+        for (std::size_t begin = 1, end = 0; begin < gradients.size(); begin = end) {
+            end = one_by_one ? begin + 1 : gradients.size();
+            const bool last = end == gradients.size();
+            Op next = bare(id, last ? "/weight_gradient" : "/weight_gradient#" + std::to_string(begin),
                            Phase::backward);
             next.kind = "add";
             next.attributes = op.attributes;
-            next.time_s = backward_times(op, share);
-            summed += bytes[k];
+            next.time_s = backward_times(
+                op, static_cast<double>(end - begin) / static_cast<double>(gradients.size() - 1));
+            next.inputs = {sum};
+            for (std::size_t k = begin; k < end; ++k) {
+                next.inputs.push_back(gradients[k]);
+                summed += bytes[k];
+            }
             next.flops = std::max(0.0, summed - added) / element_bytes;
             added = std::max(added, summed);
-            next.inputs = {sum, gradients[k]};
             next.outputs = {parameter_gradient(op)};
             sum = {add(std::move(next)), 0};
         }
@@ -292,6 +298,7 @@ private:
     }
 
     const Graph& graph_;
+    SharedGradients shared_;
     GraphBuilder builder_;
     std::vector<bool> needs_gradient_;
     std::vector<OpId> losses_;        ///< their sum is what is differentiated
@@ -312,7 +319,7 @@ std::optional<Recomputation> recomputation_from(std::string_view text) {
     return static_cast<Recomputation>(found - kRecomputations.begin());
 }
 
-Graph training_graph(const Graph& graph, Recomputation recomputation) {
+Graph training_graph(const Graph& graph, Recomputation recomputation, SharedGradients shared) {
     if (graph.training() == Training::explicit_ && recomputation != Recomputation::none) {
         throw GraphError(
             "", "network " + in_quotes(graph.name()) +
@@ -321,7 +328,7 @@ Graph training_graph(const Graph& graph, Recomputation recomputation) {
                     "\" cannot know what they keep; choose \"none\" or a network of implicit training");
     }
     if (graph.training() != Training::implicit) return graph;
-    return with_recomputation(Differentiation(graph).run(), recomputation);
+    return with_recomputation(Differentiation(graph, shared).run(), recomputation);
 }
 
 bool runs_forward(const Op& op) {

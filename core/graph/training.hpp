@@ -20,6 +20,12 @@ enum class Recomputation : std::uint8_t {
 std::string_view to_string(Recomputation recomputation);
 std::optional<Recomputation> recomputation_from(std::string_view text);
 
+/// When the gradients of parameters that several ops read are added.
+enum class SharedGradients : std::uint8_t {
+    as_they_come,  ///< one by one, as PyTorch's autograd does
+    at_once,       ///< all in one op when the last is there, as tf.gradients of TensorFlow 1 does (tf.add_n)
+};
+
 /// Returns the graph of one training step. A graph with `Training::implicit` keeps its forward ops and their
 /// ids. After them, in reverse order, come these ops for each forward op f through which gradients flow:
 ///   "f/backward"         Reads the gradients that f's consumers produced and what f's kind keeps
@@ -38,7 +44,7 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// gradient. Parameters that several ops read as a tensor (KindInfo::parameter) have one "f/update" and ops
 /// of kind "add", which add the gradients of all readers one by one, from the last reader to the first:
 /// "f/weight_gradient#1", "f/weight_gradient#2" and so on, and last "f/weight_gradient" (none for a single
-/// reader).
+/// reader; SharedGradients::at_once has the last alone).
 ///
 /// FLOPs are backward_flops if given, split evenly between data and weight gradient if both exist. Otherwise
 /// the data gradient and the weight gradient of conv2d, linear and other ops with parameters each cost as
@@ -57,7 +63,8 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 ///
 /// With recomputation some forward ops run again in the backward pass (recomputation.hpp). Throws GraphError
 /// if the graph already contains backward ops (Training::explicit_), since it is unknown what they keep.
-Graph training_graph(const Graph& graph, Recomputation recomputation = Recomputation::none);
+Graph training_graph(const Graph& graph, Recomputation recomputation = Recomputation::none,
+                     SharedGradients shared = SharedGradients::as_they_come);
 
 /// Whether an op does the work of a forward op: it is a forward op or repeats one.
 bool runs_forward(const Op& op);
@@ -66,10 +73,11 @@ bool runs_forward(const Op& op);
 /// inputs included, has one "f/backward"; these are in reverse order. It reads a gradient of f's output from
 /// each consumer's backward (if f has no consumers, it only waits for f) and the inputs of f, which are kept
 /// for it. Output k is the gradient of f's k-th producer. Gradients for one device travel together. There are
-/// no weight gradients and no updates. An op without consumers keeps no output. Throws GraphError if a
-/// derived name is taken, an op has several outputs, or recomputation is asked for, which Exprimo does not
-/// support.
-Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation = Recomputation::none);
+/// no weight gradients and no updates, so `shared` has no effect. An op without consumers keeps no output.
+/// Throws GraphError if a derived name is taken, an op has several outputs, or recomputation is asked for,
+/// which Exprimo does not support.
+Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation = Recomputation::none,
+                             SharedGradients shared = SharedGradients::as_they_come);
 
 /// Returns the forward ops alone as an inference graph (Training::none); their inputs from other phases are
 /// dropped.

@@ -32,7 +32,7 @@ std::optional<CpuLoad> dominating_cpu(const Problem& problem, std::span<const De
         load.share = share;
     }
     if (!accelerators || load.share < kDominating) return {};
-    double here_s = 0, accelerated_s = 0;  // of the ops that an accelerator may run
+    double bound_s = 0, here_s = 0, accelerated_s = 0;  // of the ops that it alone may run, and of the others
     for (OpId op = 0; op < problem.ops; ++op) {
         const GroupId group = problem.grouping.group_of[op];
         if (problem.time_s(op, placement[group]) == 0) continue;
@@ -45,12 +45,13 @@ std::optional<CpuLoad> dominating_cpu(const Problem& problem, std::span<const De
         }
         if (std::isinf(fastest_s)) {
             ++load.bound;
+            bound_s += problem.time_s(op, load.device);
         } else {
             here_s += problem.time_s(op, load.device);
             accelerated_s += fastest_s;
         }
     }
-    if (load.bound < load.ops && here_s <= accelerated_s) return {};
+    if (here_s > bound_s && here_s <= accelerated_s) return {};
     return load;
 }
 

@@ -362,7 +362,7 @@ void TestCliLearn::predict() {
     const QJsonObject best = object_of(unseen + QStringList{"--best"});
     QCOMPARE(best["evaluations"].toInt(), 1 + predicted["placement"].toObject().size());
     QVERIFY(best["best"].toObject()["score_s"].toDouble() <= step_s);
-    // As many as the shipped policy draws at most.
+    // 100000 episodes are too many.
     QCOMPARE(
         run(QStringList{"predict", "alexnet", "--machine", "4x-v100-pcie", "--episodes", "100000"}).status,
         2);

@@ -232,6 +232,25 @@ void TestCliSweep::twoSweepsShareATable() {
     const QByteArray table = content_of(out);
     QCOMPARE(table.count("\nalexnet,pair.json,,genetic,"), 3);
     QCOMPARE(table.count("\ndiamond.json,pair.json,,random,"), 2);
+
+    // What does not go with the sweep is left as it is.
+    QFile::remove(out);
+    Terminal second;
+    QProcess again;
+    second.attach(again);
+    again.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
+    const auto stop = qScopeGuard([&] { again.kill(), again.waitForFinished(); });
+    QVERIFY(again.waitForStarted());
+    QVERIFY2(second.wait_for("case 2 of 2: "), second.seen());
+    QByteArray few = content_of(file);
+    QFile::remove(out);
+    object_of({"sweep", write("few.json", few.replace("1000000", "10")), "--out", out});
+    const QByteArray others = content_of(out);
+    interrupt(again);
+    QVERIFY(again.waitForFinished(kPatienceMs));
+    QCOMPARE(content_of(out), others);
+    QCOMPARE(content_of(path("shared-2.csv")).count("\ndiamond.json,pair.json,,random,"), 2);
+    QVERIFY2(again.readAllStandardOutput().contains("shared-2.csv"), "the table is not named");
 }
 
 void TestCliSweep::namesMayHaveLineEnds() {

@@ -336,6 +336,8 @@ void TestCost::embedding_reads_rows() {
         look_up.name = "look_up";
         look_up.kind = "embedding";
         look_up.parameter_bytes = own ? 1'000'000 : 0;
+        // A buffer of the module beside it is no table.
+        look_up.resident_bytes = 16;
         look_up.outputs = {make_tensor({12, 4})};
         builder.add(look_up,
                     own ? std::vector<std::string>{"indices"} : std::vector<std::string>{"indices", "table"});

@@ -95,6 +95,7 @@ private Q_SLOTS:
     void types();
     void recurrent_layers();
     void products_of_bytes();
+    void unknown_products();
     void power();
     void small_products();
     void short_products_are_bound_by_bytes();
@@ -341,6 +342,18 @@ OpWork square(double extent, NumberType type) {
     return work;
 }
 
+/// A function of ONNX that computes much for each element multiplies.
+void TestDeviceTime::unknown_products() {
+    GraphBuilder builder("own", 1, Training::none);
+    builder.add(op_of("x", "input", {64, 256}, 0, 0, DType::float16), {});
+    builder.add(op_of("much", "com.acme.Layer", {64, 256}, 2.0 * 64 * 256 * 256, 0, DType::float16), {"x"});
+    builder.add(op_of("little", "com.acme.Layer", {64, 256}, 10.0 * 64 * 256, 0, DType::float16), {"x"});
+    const Graph graph = builder.build();
+    QCOMPARE(work_of(graph, "much").product_count, 1u);
+    QCOMPARE(work_of(graph, "much").work_class, WorkClass::product);
+    QCOMPARE(work_of(graph, "little").work_class, WorkClass::elementwise);
+}
+
 /// Products of bytes have sums of 32 bits; they run in the type of their factors.
 void TestDeviceTime::products_of_bytes() {
     GraphBuilder builder("bytes", 1, Training::none);
@@ -382,14 +395,29 @@ void TestDeviceTime::recurrent_layers() {
                              (201 * 1e-6 + 101 * 2e-6 + inputs_s + 100 * step_s) -
                          1) < 1e-9);
     }
-    // In other orders of the extents there are as many steps.
-    for (const std::vector<std::int64_t>& shape :
-         {std::vector<std::int64_t>{4, 100, 64}, {100, 1, 4, 64}, {100, 64}}) {
-        GraphBuilder other("other", 4, Training::none);
-        other.add(op_of("x", "input", {100, 4, 32}), {});
-        other.add(op_of("layer", "lstm", shape, flops, 4 * 4 * 64 * (32 + 64)), {"x"});
-        QCOMPARE(work_of(other.build(), "layer").products[1].steps, 100.0);
+    // As PyTorch has it with the final state beside the output, in either order and in two directions; as
+    // ONNX has it, where the output may be the final state alone.
+    using Shape = std::vector<std::int64_t>;
+    const auto states_of = [&](const Shape& x, const std::vector<Shape>& outputs, bool onnx) {
+        GraphBuilder other("other", x.front(), Training::none);
+        other.add(op_of("x", "input", x), {});
+        Op layer = op_of("layer", "lstm", outputs.front(), flops, 4 * 4 * 64 * (32 + 64));
+        if (outputs.size() > 1) layer.outputs.push_back(make_tensor(outputs[1]));
+        if (onnx) layer.attributes["hidden_size"] = "64";
+        other.add(layer, {"x"});
+        return work_of(other.build(), "layer").products[1];
+    };
+    for (const ProductShape& states :
+         {states_of({100, 4, 32}, {{100, 4, 64}, {1, 4, 64}}, false),
+          states_of({4, 100, 32}, {{4, 100, 64}, {1, 4, 64}}, false),
+          states_of({100, 4, 32}, {{100, 4, 128}, {2, 4, 64}}, false),
+          states_of({100, 4, 32}, {{100, 1, 4, 64}}, true), states_of({100, 4, 32}, {{1, 4, 64}}, true)}) {
+        QCOMPARE(states.steps, 100.0);
+        QCOMPARE(states.rows, 4.0);
+        QCOMPARE(states.depth, 64.0);
     }
+    // Without a batch.
+    QCOMPARE(states_of({100, 32}, {{100, 64}, {1, 64}}, false).steps, 100.0);
     // The gradient of the weights sums over all steps at once.
     QCOMPARE(work_of(graph, "layer/weight_gradient").products[0].steps, 1.0);
 }

@@ -319,13 +319,14 @@ void TestTraining::parametersReadByOneOp() {
 // Two steps share w, the second through a view of it; the last reads it twice. All four gradients are added:
 // 3 x 10 FLOP.
 void TestTraining::parametersReadBySeveralOps() {
-    const Graph graph = training_graph(make_graph({{"input", "input"},
-                                                   {"w", "parameter", 0, 40, {}, {40}},
-                                                   {"turned", "transpose", 0, 0, {"w"}, {40}},
-                                                   {"first", "linear", 100, 0, {"input", "w"}, {16}},
-                                                   {"second", "linear", 100, 0, {"first", "turned"}, {16}},
-                                                   {"both", "bmm", 200, 0, {"w", "w"}, {40}},
-                                                   {"loss", "cat", 0, 0, {"second", "both"}, {56}}}));
+    const Graph forward = make_graph({{"input", "input"},
+                                      {"w", "parameter", 0, 40, {}, {40}},
+                                      {"turned", "transpose", 0, 0, {"w"}, {40}},
+                                      {"first", "linear", 100, 0, {"input", "w"}, {16}},
+                                      {"second", "linear", 100, 0, {"first", "turned"}, {16}},
+                                      {"both", "bmm", 200, 0, {"w", "w"}, {40}},
+                                      {"loss", "cat", 0, 0, {"second", "both"}, {56}}});
+    const Graph graph = training_graph(forward);
     QCOMPARE(text(graph, 7),
              (QStringList{"loss/backward (backward, 0): loss -> 16 40",
                           "both/backward (backward, 200): loss/backward:1 w -> 40 40",
@@ -338,6 +339,13 @@ void TestTraining::parametersReadBySeveralOps() {
                           "w/update (update, 20): w/weight_gradient ->"}));
     QVERIFY(find(graph, "w/weight_gradient").kind == "add");
     QCOMPARE(find(graph, "w/weight_gradient").forward_op, OpId{1});
+    // Or all at once, in the order of the readers.
+    const Graph at_once = training_graph(forward, Recomputation::none, SharedGradients::at_once);
+    const Op& sum = find(at_once, "w/weight_gradient");
+    QCOMPARE(sum.inputs.size(), std::size_t{4});
+    QCOMPARE(at_once.op(sum.inputs.front().op).name, std::string("turned/backward"));
+    QCOMPARE(sum.flops, 30.0);
+    QVERIFY(!at_once.find("w/weight_gradient#1"));
     QCOMPARE(group_by_constraints(graph).members[1].size(), std::size_t{5});
 }
 

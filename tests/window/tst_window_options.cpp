@@ -199,6 +199,7 @@ private Q_SLOTS:
         std::vector<Device> devices(pair.devices().begin(), pair.devices().end());
         devices[0].name = "cpu:0";
         devices[0].kind = DeviceKind::cpu;
+        devices[0].peak_flops /= 10;
         const Machine machine("with a CPU", devices, {pair.channels().begin(), pair.channels().end()},
                               {pair.routes().begin(), pair.routes().end()});
         Shown shown;

@@ -258,13 +258,17 @@ private:
         bool shaped = true;  ///< the shape of each is known
     };
 
+    std::int64_t sum_of(std::int64_t a, std::int64_t b, const std::string& op) const {
+        if (__builtin_add_overflow(a, b, &a))
+            throw InputError(file_, in_quotes(op), "its parameters are too large: their bytes exceed 2^63");
+        return a;
+    }
+
     void hold(Op& op, std::size_t index, Held& held) const {
         const Program::Parameter& parameter = program_.parameters[index];
         const bool trained = parameter.trained && readers_[index] > 0;
-        std::int64_t& sum = trained ? op.parameter_bytes : op.resident_bytes;
-        if (__builtin_add_overflow(sum, parameter.tensor.bytes, &sum))
-            throw InputError(file_, in_quotes(op.name),
-                             "its parameters are too large: their bytes exceed 2^63");
+        std::int64_t& bytes = trained ? op.parameter_bytes : op.resident_bytes;
+        bytes = sum_of(bytes, parameter.tensor.bytes, op.name);
         if (parameter.path.empty()) return;
         const auto name = [&](const std::string& path, std::int64_t bytes) {
             held.paths.push_back(clean(path));
@@ -337,8 +341,10 @@ private:
                         indices.push_back(source.index);
                         hold(op, source.index, held);
                         if (!program_.parameters[source.index].trained)
-                            constant_bytes +=
-                                std::min(tensor->bytes, program_.parameters[source.index].tensor.bytes);
+                            constant_bytes = sum_of(
+                                constant_bytes,
+                                std::min(tensor->bytes, program_.parameters[source.index].tensor.bytes),
+                                op.name);
                     }
                     break;
                 case Source::From::input:
@@ -353,10 +359,11 @@ private:
             }
             if (tensor != nullptr && tensor->shape) operands.push_back(*tensor->shape);
         }
-        // Small constants stay in the caches of a device; of a table, only rows are read.
-        if (constant_bytes > kSmallConstantBytes && op.kind != "embedding" && op.kind != "index_select" &&
-            op.kind != "gather")
-            op.read_bytes = op.parameter_bytes + constant_bytes;
+        // Small constants stay in the caches of a device; of a table, only rows are read, and a view reads
+        // nothing.
+        if (constant_bytes > kSmallConstantBytes && kind_info(op.kind).computes && !looks_up(op.kind) &&
+            op.kind != "embedding_bag")
+            op.read_bytes = sum_of(op.parameter_bytes, constant_bytes, op.name);
         for (const std::size_t parameter : unread_[index]) hold(op, parameter, held);
         describe(op, held);
         std::vector<Shape> shapes;

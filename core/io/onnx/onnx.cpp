@@ -218,7 +218,10 @@ private:
             if (gives_parameter(node)) continue;
             for (int i = 0; i < node.input_size(); ++i) {
                 ++reads_[node.input(i)];
-                if (node.op_type() == "BatchNormalization" && i > 2) buffers_.insert(node.input(i));
+                // Scales of quantized weights are found after training.
+                if ((node.op_type() == "BatchNormalization" && i > 2) ||
+                    (node.op_type() == "MatMulNBits" && i > 0))
+                    buffers_.insert(node.input(i));
                 const bool weighs = node.op_type() == "MatMul" || node.op_type() == "Gemm" ||
                                     node.op_type().starts_with("Conv");
                 if (weighs && (i == 1 || i == 2)) weighed_by_.emplace(node.input(i), std::pair(&node, i));
@@ -312,6 +315,20 @@ private:
         }
         std::optional<std::int64_t> fixed_batch;
         for (const auto* input : inputs) read_input(*input, fixed_batch);
+        // A first extent that was given by its name is that of the batch; rather one of several than of
+        // positions.
+        auto named =
+            std::ranges::find_if(named_first_, [](const NamedExtent& each) { return each.rank > 1; });
+        if (named == named_first_.end()) named = named_first_.begin();
+        if (!batch_is_open_ && !fixed_batch && named != named_first_.end()) {
+            const bool is_one = std::ranges::any_of(
+                named_first_, [&](const NamedExtent& each) { return each.extent == batch_; });
+            if (batch_ && !is_one)
+                fail("", "the batch size is given twice: " + std::to_string(named->extent) + " by --dim " +
+                             printable(named->name, 80) + " and " + std::to_string(*batch_) +
+                             " by --batch; leave one out");
+            fixed_batch = batch_.value_or(named->extent);
+        }
         if (!batch_is_open_ && batch_ && *batch_ != fixed_batch.value_or(1)) {
             fail("", "the batch size of this file is fixed at " + std::to_string(fixed_batch.value_or(1)) +
                          ", not " + std::to_string(*batch_) +
@@ -334,13 +351,8 @@ private:
             const std::string name = dim.dim_param();
             if (const auto given = dims_.find(name); !name.empty() && given != dims_.end()) {
                 dim.set_dim_value(given->second);
-                if (axis == 0 && !batch_is_open_) {
-                    if (batch_ && *batch_ != given->second)
-                        fail(where, "has the batch size " + in_quotes(name) + ", which is given twice: " +
-                                        std::to_string(given->second) + " by --dim and " +
-                                        std::to_string(*batch_) + " by --batch; leave one out");
-                    if (!fixed_batch) fixed_batch = given->second;
-                }
+                if (axis == 0)
+                    named_first_.push_back({name, given->second, type.tensor_type().shape().dim_size()});
             } else if (axis == 0) {
                 batch_is_open_ = true;
                 if (!batch_)
@@ -577,8 +589,16 @@ private:
         add_initializers(node);
     }
 
+    /// The first extent of an input with a name for which the caller gave a number.
+    struct NamedExtent {
+        std::string name;
+        std::int64_t extent;
+        int rank;
+    };
+
     std::string file_;
     std::optional<std::int64_t> batch_;
+    std::vector<NamedExtent> named_first_;
     bool batch_is_open_ = false;
     std::map<std::string, std::int64_t>
         dims_;  ///< extents by name, including the batch size once it is known

@@ -271,9 +271,11 @@ void translate_gather(const NodeProto& node, const OnnxScope& scope, const OnnxC
     }
 }
 
+/// Longer lists are no attributes.
+constexpr std::size_t kMostItems = 64;
+
 /// Adds attributes: windows in the form of the other readers, others under their names in the file.
 void describe(const NodeProto& node, Program::Node& op) {
-    constexpr int kMostItems = 64;
     for (const onnx::AttributeProto& attribute : node.attribute()) {
         const std::string& name = attribute.name();
         std::vector<std::int64_t> items(attribute.ints().begin(), attribute.ints().end());
@@ -452,7 +454,7 @@ void describe_arguments(const NodeProto& node, const OnnxScope& scope, Program::
         if (const auto groups = integer_attribute(node, "num_groups", 0); groups > 0)
             op.attributes["groups"] = std::to_string(groups);
     } else if (op.kind.starts_with("conv") || type.ends_with("Pool")) {
-        if (const auto kernel = kernel_of(node, scope); !kernel.empty())
+        if (const auto kernel = kernel_of(node, scope); !kernel.empty() && kernel.size() <= kMostItems)
             op.attributes["kernel"] = json_text(kernel);
         describe_auto_pad(node, scope, op);
     }
@@ -489,8 +491,9 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     } else if (type == "MatMulNBits" && node.domain() == "com.microsoft") {
         // A linear map whose weights are packed into 2 to 8 bits each.
         op.kind = "linear";
-        if (const auto shape = output_shape())
-            op.flops = 2 * product(*shape) * static_cast<double>(integer_attribute(node, "K", 0));
+        const std::int64_t depth = integer_attribute(node, "K", 0);
+        if (const auto shape = output_shape(); shape && depth > 0)
+            op.flops = 2 * product(*shape) * static_cast<double>(depth);
     } else if (mapping == nullptr) {
         return op;
     } else if (type.ends_with("Pool") || type.starts_with("Conv") || type == "QLinearConv") {
@@ -526,13 +529,12 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     } else if (op.kind == "scaled_dot_product_attention") {
         if (const auto extents = attention_extents(node, scope)) op.flops = attention_flops(*extents);
     } else if (type == "FusedMatMul") {
-        // A matrix that is turned on the right side is one of PyTorch's weights.
+        // A matrix that is turned on the right side is one of PyTorch's weights; other turned factors have no
+        // kind.
+        const bool left = integer_attribute(node, "transA", 0) != 0;
         const auto right = shape_of(1);
-        if (integer_attribute(node, "transA", 0) != 0) {
-            op.kind = "bmm";
-        } else if (integer_attribute(node, "transB", 0) != 0 && right && right->size() == 2) {
-            op.kind = "linear";
-        }
+        if (left || integer_attribute(node, "transB", 0) != 0)
+            op.kind = !left && right && right->size() == 2 ? "linear" : own_word(node);
         if (const auto fused = fused_product(node, scope))
             op.flops = 2 * product(fused->shape) * static_cast<double>(fused->depth);
     } else if (type == "Einsum") {

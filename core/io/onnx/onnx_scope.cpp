@@ -175,6 +175,7 @@ onnx::TypeProto OnnxScope::resolved(onnx::TypeProto type) const {
 }
 
 void OnnxScope::set_type(const std::string& name, onnx::TypeProto type) {
+    if (name.empty()) return;  // an output that the node leaves out
     if (type.tensor_type().shape().dim_size() > kMostExtents)
         delete type.mutable_tensor_type()->release_shape();  // clearing keeps memory
     types_[name] = std::move(type);
@@ -425,23 +426,25 @@ std::optional<std::string> OnnxScope::infer_own(const onnx::NodeProto& node) {
         return "";
     }
     if (domain == "com.microsoft" && is_complete(*first)) {
-        // The last extent of the input, an attribute, or a side of the second factor.
+        // The last extent is an attribute.
         const auto sizes = integers_attribute(node, "qkv_hidden_sizes");
         std::optional<std::int64_t> last;
         if (op == "Attention" && sizes.size() == 3) last = sizes[2];
         if (op == "MatMulNBits") last = integer_attribute(node, "N", 0);
-        if (last && *last >= 0 && first->tensor_type().shape().dim_size() > 0) {
+        if (last && *last >= 1 && first->tensor_type().shape().dim_size() > 0) {
             onnx::TypeProto type = *first;
             type.mutable_tensor_type()->mutable_shape()->mutable_dim()->rbegin()->set_dim_value(*last);
             set_type(node.output(0), std::move(type));
             return "";
         }
     }
-    if (op == "DequantizeLinear" || op == "QuantizeLinear") {
+    if ((op == "DequantizeLinear" || op == "QuantizeLinear") &&
+        (domain.empty() || domain == "com.microsoft")) {
         // From operator sets 19 and 21 on, other types than float32 and uint8.
         const onnx::TypeProto* const scale = input_type(node, 1);
         const onnx::TypeProto* const zero = input_type(node, 2);
-        const auto named = static_cast<std::int32_t>(integer_attribute(node, "output_dtype", 0));
+        const auto named = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(integer_attribute(node, "output_dtype", 0), 0, 1000));
         onnx::TypeProto type = *first;
         if (op == "DequantizeLinear" && scale != nullptr) {
             type.mutable_tensor_type()->set_elem_type(named != 0 ? named : scale->tensor_type().elem_type());

@@ -75,7 +75,9 @@ std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, c
         const std::int64_t heads = integer_attribute(node, "num_heads", 0),
                            groups = integer_attribute(node, "kv_num_heads", 0);
         constexpr std::int64_t kMost = std::int64_t{1} << 31;
-        if (heads < 1 || groups < 1 || heads > kMost || groups > kMost) return {};
+        if (heads < 1 || groups < 1 || heads > kMost || groups > kMost ||
+            first->back() % (heads + 2 * groups) != 0)
+            return {};
         const std::int64_t size = first->back() / (heads + 2 * groups);
         query = Heads{(*first)[0], heads, (*first)[1], size};
         key = value = Heads{(*first)[0], groups, (*first)[1], size};
@@ -212,7 +214,9 @@ bool is_extent(double value) {
 }  // namespace
 
 std::optional<FusedProduct> fused_product(const onnx::NodeProto& node, const OnnxScope& scope) {
-    if (node.op_type() != "FusedMatMul" || node.input_size() < 2) return {};
+    if (node.op_type() != "FusedMatMul" || node.input_size() < 2 ||
+        integer_attribute(node, "transBatchA", 0) != 0 || integer_attribute(node, "transBatchB", 0) != 0)
+        return {};
     auto a = scope.shape(node.input(0)), b = scope.shape(node.input(1));
     if (!a || !b || a->size() < 2 || b->size() < 2) return {};
     if (integer_attribute(node, "transA", 0) != 0) std::swap(a->back(), a->rbegin()[1]);

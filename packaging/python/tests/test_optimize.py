@@ -197,7 +197,7 @@ class Optimize(TestCase):
     @unittest.skipUnless(sys.platform == "linux", "needs /proc")
     def test_search_ends_with_python(self) -> None:
         """When Python is killed, as a notebook's kernel is, nobody waits for the result."""
-        code = "import placewright; placewright.optimize('inception_v3', '4x-v100-pcie', seconds=100)"
+        code = "import placewright; placewright.optimize('inception_v3', machine='4x-v100-pcie', seconds=100)"
         python = subprocess.Popen([sys.executable, "-c", code])
         children = Path(f"/proc/{python.pid}/task/{python.pid}/children")
 
