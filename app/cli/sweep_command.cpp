@@ -555,7 +555,7 @@ private:
     const Path file_;
     const Sweep sweep_;
     const Part part_;
-    const Path out_;
+    Path out_;
     std::vector<SweepCase> cases_;
     const Objective* objective_ = nullptr;
     std::set<SearchKey> wanted_;

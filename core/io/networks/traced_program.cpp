@@ -267,8 +267,8 @@ private:
     void hold(Op& op, std::size_t index, Held& held) const {
         const Program::Parameter& parameter = program_.parameters[index];
         const bool trained = parameter.trained && readers_[index] > 0;
-        std::int64_t& bytes = trained ? op.parameter_bytes : op.resident_bytes;
-        bytes = sum_of(bytes, parameter.tensor.bytes, op.name);
+        std::int64_t& sum = trained ? op.parameter_bytes : op.resident_bytes;
+        sum = sum_of(sum, parameter.tensor.bytes, op.name);
         if (parameter.path.empty()) return;
         const auto name = [&](const std::string& path, std::int64_t bytes) {
             held.paths.push_back(clean(path));
