@@ -247,7 +247,7 @@ void TestCliSimulate::remedies() {
 
 // Without a placement a network that no accelerator holds is on the CPU, and it is said what would help.
 void TestCliSimulate::tooLargeForAccelerators() {
-    const QStringList simulate{"simulate", "nmt8", "--machine", "1x RTX 3060", "--batch", "512"};
+    const QStringList simulate{"simulate", "resnet200", "--machine", "1x RTX 2060"};
     const QByteArray text = run(simulate).out;
     QVERIFY2(text.contains("\nNo accelerator can hold all of the network: gpu:0 lacks "), text);
     QVERIFY2(text.contains("\nThe network on gpu:0 fits with any of these:\n"), text);
