@@ -88,6 +88,40 @@ std::vector<std::string> seeds() {
     control.node("F", {"l"}, {"y"}).output("y");
     control.graph().mutable_node(2)->set_domain("f");
 
-    return {shapes.bytes(), layers.bytes(), sequence.bytes(), control.bytes(),
+    // What operator sets after that of the library added, and what ONNX Runtime adds.
+    OnnxModel later(21);
+    later.input("x", {1, 4, 6, 6}).weight("s", {}, onnx::TensorProto::FLOAT16).numbers("depth", {3});
+    later.node("AveragePool", {"x"}, {"a"}, {{"kernel_shape", Extents{2, 2}}, {"dilations", Extents{2, 2}}})
+        .node("Pad", {"a", "pads", "", "axes"}, {"p"})
+        .numbers("pads", {1, 1})
+        .numbers("axes", {-1});
+    later
+        .node("Resize", {"p", "", "", "sizes"}, {"r"},
+              {{"axes", Extents{2, 3}}, {"keep_aspect_ratio_policy", std::string("not_larger")}})
+        .numbers("sizes", {8, 8});
+    later.node("QuantizeLinear", {"r", "s"}, {"q"}, {{"output_dtype", 3}})
+        .node("DequantizeLinear", {"q", "s"}, {"d"})
+        .node("ReduceMean", {"d"}, {"m"}, {{"noop_with_empty_axes", 1}})
+        .node("OneHot", {"q", "depth", "s"}, {"y"}, {{"axis", 0}})
+        .output("y")
+        .output("m");
+    OnnxModel runtime;
+    runtime.input("x", {2, 5, 32}).weight("n", {32}).weight("w", {32, 16}, onnx::TensorProto::UINT8);
+    runtime.weight("k", {2, 5, 2, 2, 4}).weight("f", {2, 16, 5}).weight("v", {1});
+    runtime.node("SkipSimplifiedLayerNormalization", {"x", "x", "n"}, {"h", "", "", "sum"})
+        .node("GroupQueryAttention", {"h", "", "", "", ""}, {"g", "gk", "gv"},
+              {{"num_heads", 4}, {"kv_num_heads", 2}})
+        .node("MultiHeadAttention", {"g", "k"}, {"a"}, {{"num_heads", 4}})
+        .node("FusedMatMul", {"a", "f"}, {"m"}, {{"transA", 1}, {"transB", 1}})
+        .node("MatMulNBits", {"sum", "w", "v"}, {"y"}, {{"K", 32}, {"N", 32}, {"bits", 4}})
+        .output("y")
+        .output("m");
+    for (onnx::NodeProto& node : *runtime.graph().mutable_node()) node.set_domain("com.microsoft");
+    return {shapes.bytes(),
+            layers.bytes(),
+            sequence.bytes(),
+            control.bytes(),
+            later.bytes(),
+            runtime.bytes(),
             test::deep_onnx_model(8).bytes()};
 }
