@@ -11,6 +11,7 @@
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QStyle>
 #include <QToolButton>
 #include <QUndoView>
 #include <QVBoxLayout>
@@ -194,6 +195,9 @@ void MainWindow::makePanels() {
     devicesArea->setWidgetResizable(true);
     devicesArea->setFrameShape(QFrame::NoFrame);
     devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    // The scroll bar does not cover the ends of the lines.
+    devicesArea->setMinimumWidth(m_devices->minimumSizeHint().width() +
+                                 style()->pixelMetric(QStyle::PM_ScrollBarExtent));
     auto* devices =
         m_panels->add(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
     m_whatIf = new WhatIfPanel(m_document.get());

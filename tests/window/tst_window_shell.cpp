@@ -248,6 +248,19 @@ private Q_SLOTS:
             QVERIFY2(dock(shown, name)->height() > shown.window.height() / 3, name);
     }
 
+    /// Rows of devices end before the scroll bar, however narrow the panel is made.
+    void theScrollBarCoversNoDevices() {
+        Shown shown;
+        settle(shown, {1400, 700});
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), "8x-a100-nvlink"));
+        shown.window.resizeDocks({dock(shown, "devicesDock")}, {1}, Qt::Horizontal);
+        settle(shown, {1400, 700});
+        const auto* scrolled = qobject_cast<const QScrollArea*>(dock(shown, "devicesDock")->widget());
+        QVERIFY(scrolled->verticalScrollBar()->isVisible());
+        QVERIFY2(shown.window.devicePanel()->width() <= scrolled->viewport()->width(),
+                 qPrintable(QString::number(shown.window.devicePanel()->width())));
+    }
+
     void theTimelineShowsAllDevicesOfAServerAtFirst() {
         Shown shown;
         settle(shown, {1400, 900});
