@@ -176,7 +176,7 @@ private Q_SLOTS:
             curve->findChild<QCheckBox*>("candidates")->click();
             curve->findChild<QComboBox*>("against")->setCurrentIndex(1);
             first.window.findChild<QDockWidget*>("selectionDock")->close();
-            first.window.resize(780, 700);  // within the screen
+            first.window.resize(820, 700);  // within the screen
             QCoreApplication::processEvents();
             QVERIFY(first.window.close());
         }
@@ -191,7 +191,7 @@ private Q_SLOTS:
             QVERIFY(curve->findChild<QCheckBox*>("logY")->isChecked());
             QVERIFY(!curve->findChild<QCheckBox*>("candidates")->isChecked());
             QCOMPARE(curve->findChild<QComboBox*>("against")->currentIndex(), 1);
-            QCOMPARE(second.window.size(), QSize(780, 700));
+            QCOMPARE(second.window.size(), QSize(820, 700));
             QVERIFY(!panelVisible(second, "timelineDock"));
             QVERIFY(second.window.close());  // from the start page, where the panels are hidden
         }
