@@ -442,7 +442,7 @@ private:
         }
         const double written = output_bytes(op_);
         work_.bytes = one + kept + written;
-        // Of weights that are not trained, too, the gradient of the input is a product.
+        // The gradient of the input is a product with the weights, trained or not.
         if (!second)
             work_.bytes +=
                 static_cast<double>(std::max(forward_.parameter_bytes, forward_.read_bytes.value_or(0)));

@@ -83,7 +83,7 @@ private:
     bool keeps_input(const Op& op, std::size_t index) const {
         const KindInfo& kind = kind_info(op.kind);
         if (!kind.keeps_inputs) return false;
-        // The gradient of a table is of its extents; which rows were read is all that it needs to know.
+        // The gradient of a table depends on which rows were read, not on what is in them.
         if (op.kind == "embedding" && is_parameter_[op.inputs[index].op]) return false;
         if (kind.only_input >= 0) return index == static_cast<std::size_t>(kind.only_input);
         if (!kind.factors) return true;

@@ -315,8 +315,8 @@ private:
         }
         std::optional<std::int64_t> fixed_batch;
         for (const auto* input : inputs) read_input(*input, fixed_batch);
-        // A first extent that was given by its name is that of the batch; rather one of several than of
-        // positions.
+        // A first extent that the caller gave by its name is the batch size. Inputs with one extent alone are
+        // the last choice: they may be positions.
         auto named =
             std::ranges::find_if(named_first_, [](const NamedExtent& each) { return each.rank > 1; });
         if (named == named_first_.end()) named = named_first_.begin();

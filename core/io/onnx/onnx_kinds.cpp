@@ -529,8 +529,8 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
     } else if (op.kind == "scaled_dot_product_attention") {
         if (const auto extents = attention_extents(node, scope)) op.flops = attention_flops(*extents);
     } else if (type == "FusedMatMul") {
-        // A matrix that is turned on the right side is one of PyTorch's weights; other turned factors have no
-        // kind.
+        // x times a transposed matrix is a linear map with PyTorch's order of the weights. Other transposed
+        // factors have no kind of their own.
         const bool left = integer_attribute(node, "transA", 0) != 0;
         const auto right = shape_of(1);
         if (left || integer_attribute(node, "transB", 0) != 0)

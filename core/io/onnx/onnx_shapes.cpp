@@ -233,10 +233,11 @@ std::optional<FusedProduct> fused_product(const onnx::NodeProto& node, const Onn
 }
 
 std::optional<std::vector<std::int64_t>> resized_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    if (node.op_type() != "Resize") return {};
     const auto given = integers_attribute(node, "axes");
     const onnx::AttributeProto* const policy = find_attribute(node, "keep_aspect_ratio_policy");
     const bool keeps = policy != nullptr && policy->s() != "stretch";
-    if (node.op_type() != "Resize" || (given.empty() && !keeps)) return {};
+    if (given.empty() && !keeps) return {};
     auto shape = scope.shape(node.input(0));
     const auto axes = shape ? axes_from(given, shape->size()) : std::nullopt;
     const Numbers *scales = input_numbers(node, scope, 2), *sizes = input_numbers(node, scope, 3);
@@ -264,8 +265,9 @@ std::optional<std::vector<std::int64_t>> resized_shape(const onnx::NodeProto& no
 }
 
 std::optional<std::vector<std::int64_t>> padded_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    if (node.op_type() != "Pad") return {};
     const Numbers *pads = input_numbers(node, scope, 1), *given = input_numbers(node, scope, 3);
-    if (node.op_type() != "Pad" || pads == nullptr || given == nullptr) return {};
+    if (pads == nullptr || given == nullptr) return {};
     auto shape = scope.shape(node.input(0));
     const auto axes = shape ? axes_from(given->whole(), shape->size()) : std::nullopt;
     if (!axes || pads->values.size() != 2 * axes->size()) return {};
@@ -279,10 +281,9 @@ std::optional<std::vector<std::int64_t>> padded_shape(const onnx::NodeProto& nod
 }
 
 std::optional<std::vector<std::int64_t>> one_hot_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    if (node.op_type() != "OneHot") return {};
     const Numbers* const depth = input_numbers(node, scope, 1);
-    if (node.op_type() != "OneHot" || depth == nullptr || depth->values.size() != 1 ||
-        !is_extent(depth->values[0]))
-        return {};
+    if (depth == nullptr || depth->values.size() != 1 || !is_extent(depth->values[0])) return {};
     auto shape = scope.shape(node.input(0));
     if (!shape) return {};
     const auto rank = static_cast<std::int64_t>(shape->size());
