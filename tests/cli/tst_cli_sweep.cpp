@@ -26,6 +26,28 @@ QByteArrayList untimed_rows(const QByteArray& table) {
     return rows;
 }
 
+/// A sweep whose second case takes longer than a test; it is killed at the end.
+class LongSweep {
+public:
+    QProcess process;
+
+    LongSweep(const QString& file, const QString& out) {
+        terminal_.attach(process);
+        process.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
+    }
+    ~LongSweep() { process.kill(), process.waitForFinished(); }
+    Q_DISABLE_COPY_MOVE(LongSweep)
+
+    bool reaches_second_case() { return process.waitForStarted() && terminal_.wait_for("case 2 of 2: "); }
+    bool ends_when_interrupted() {
+        interrupt(process);
+        return process.waitForFinished(kPatienceMs);
+    }
+
+private:
+    Terminal terminal_;
+};
+
 }  // namespace
 
 class TestCliSweep : public CliFixture {
@@ -38,6 +60,13 @@ class TestCliSweep : public CliFixture {
             "options": [{}, {"batches": 4, "in-flight": 2, "accumulate": false, "set": "genetic.elite_size=2"}],
             "algorithms": ["genetic", "single-device"], "seeds": 3, "evaluations": )" +
                                evaluations + "}");
+    }
+
+    /// Two cases for LongSweep.
+    QString long_sweep(const QString& name) const {
+        return write(name, R"({"format": "placewright.sweep", "version": 1,
+            "networks": ["diamond.json", "inception_v3"], "machines": ["pair.json"],
+            "algorithms": ["random"], "evaluations": 1000000, "seeds": 2})");
     }
 
 private Q_SLOTS:
@@ -174,20 +203,12 @@ void TestCliSweep::processesOfMpiAreParts() {
 }
 
 void TestCliSweep::interruptedSearchesAreRunAgain() {
-    const QString file = write("long.json", R"({"format": "placewright.sweep", "version": 1,
-        "networks": ["diamond.json", "inception_v3"], "machines": ["pair.json"], "algorithms": ["random"],
-        "evaluations": 1000000, "seeds": 2})");
+    const QString file = long_sweep("long.json");
     const QString out = path("long.csv");
-    Terminal terminal;
-    QProcess process;
-    terminal.attach(process);
-    process.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
-    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
-    QVERIFY(process.waitForStarted());
-    QVERIFY2(terminal.wait_for("case 2 of 2: "), terminal.seen());
-    interrupt(process);
-    QVERIFY(process.waitForFinished(kPatienceMs));
-    QCOMPARE(process.exitCode(), 130);
+    LongSweep sweep(file, out);
+    QVERIFY(sweep.reaches_second_case());
+    QVERIFY(sweep.ends_when_interrupted());
+    QCOMPARE(sweep.process.exitCode(), 130);
     const QByteArrayList rows = lines_of(content_of(out));
     QVERIFY2(rows.size() >= 3, content_of(out));
     QVERIFY2(rows[1].startsWith("diamond.json,pair.json,,random,1,1000000,"), rows[1]);
@@ -212,45 +233,31 @@ void TestCliSweep::placementsAreWritten() {
 
 /// A sweep that is written while another runs into the same table.
 void TestCliSweep::twoSweepsShareATable() {
-    const QString file = write("first.json", R"({"format": "placewright.sweep", "version": 1,
-        "networks": ["diamond.json", "inception_v3"], "machines": ["pair.json"], "algorithms": ["random"],
-        "evaluations": 1000000, "seeds": 2})");
+    const QString file = long_sweep("first.json");
     const QString other = write("second.json", R"({"format": "placewright.sweep", "version": 1,
         "networks": ["alexnet"], "machines": ["pair.json"], "algorithms": ["genetic"],
         "evaluations": 20, "seeds": 3})");
     const QString out = path("shared.csv");
-    Terminal terminal;
-    QProcess process;
-    terminal.attach(process);
-    process.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
-    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
-    QVERIFY(process.waitForStarted());
-    QVERIFY2(terminal.wait_for("case 2 of 2: "), terminal.seen());
+    LongSweep sweep(file, out);
+    QVERIFY(sweep.reaches_second_case());
     QCOMPARE(object_of({"sweep", other, "--out", out})["finished"].toInt(), 3);
-    interrupt(process);
-    QVERIFY(process.waitForFinished(kPatienceMs));
+    QVERIFY(sweep.ends_when_interrupted());
     const QByteArray table = content_of(out);
     QCOMPARE(table.count("\nalexnet,pair.json,,genetic,"), 3);
     QCOMPARE(table.count("\ndiamond.json,pair.json,,random,"), 2);
 
     // What does not go with the sweep is left as it is.
     QFile::remove(out);
-    Terminal second;
-    QProcess again;
-    second.attach(again);
-    again.start(PLACEWRIGHT_CLI, {"sweep", file, "--out", out, "--threads", "1"});
-    const auto stop = qScopeGuard([&] { again.kill(), again.waitForFinished(); });
-    QVERIFY(again.waitForStarted());
-    QVERIFY2(second.wait_for("case 2 of 2: "), second.seen());
+    LongSweep again(file, out);
+    QVERIFY(again.reaches_second_case());
     QByteArray few = content_of(file);
     QFile::remove(out);
     object_of({"sweep", write("few.json", few.replace("1000000", "10")), "--out", out});
     const QByteArray others = content_of(out);
-    interrupt(again);
-    QVERIFY(again.waitForFinished(kPatienceMs));
+    QVERIFY(again.ends_when_interrupted());
     QCOMPARE(content_of(out), others);
     QCOMPARE(content_of(path("shared-2.csv")).count("\ndiamond.json,pair.json,,random,"), 2);
-    QVERIFY2(again.readAllStandardOutput().contains("shared-2.csv"), "the table is not named");
+    QVERIFY2(again.process.readAllStandardOutput().contains("shared-2.csv"), "the table is not named");
 }
 
 void TestCliSweep::namesMayHaveLineEnds() {
