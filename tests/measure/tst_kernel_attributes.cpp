@@ -411,6 +411,36 @@ private Q_SLOTS:
         QVERIFY(std::ranges::any_of(y, [](double value) { return value != 0; }));
     }
 
+    /// What a transposed convolution pads is cut from its output; output padding is added behind it.
+    void transposedPaddingIsCut() {
+        const auto lines = [](const Shape& to, const char* padding) {
+            return std::vector<Line>{{"x", "input", {{2, 4, 5, 5}}},
+                                     {"y",
+                                      "conv_transpose2d",
+                                      {to},
+                                      {"x"},
+                                      4 * 3 * 12,
+                                      0,
+                                      {{"kernel", "[3,4]"}, {"stride", "[2,2]"}, {"padding", padding}}}};
+        };
+        const Shape whole{2, 3, 11, 12}, part{2, 3, 11, 10};
+        Step uncut(lines(whole, "[0,0]")), cut(lines(part, "[1,0,0,2]"));
+        const std::vector<double> all = uncut.output("y"), some = cut.output("y");
+        QCOMPARE(static_cast<std::int64_t>(some.size()), count(part));
+        std::size_t k = 0;
+        for (std::int64_t image = 0; image < part[0]; ++image) {
+            for (std::int64_t channel = 0; channel < part[1]; ++channel) {
+                for (std::int64_t row = 0; row < part[2]; ++row) {
+                    for (std::int64_t column = 0; column < part[3]; ++column) {
+                        const std::int64_t from = place(whole, {image, channel, row + 1, column});
+                        QCOMPARE(some[k++], from < 0 ? 0 : all[static_cast<std::size_t>(from)]);
+                    }
+                }
+            }
+        }
+        QVERIFY(std::ranges::any_of(some, [](double value) { return value != 0; }));
+    }
+
     void equationFollowsFromShapes() {
         const auto lines = [](const char* equation, const Shape& first, const Shape& second, const Shape& to,
                               double flops) {

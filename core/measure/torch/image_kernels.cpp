@@ -228,14 +228,15 @@ struct Convolution {
     std::vector<std::int64_t> output_padding;  ///< of a transposed one
 };
 
-/// Whether a transposed window makes the output's shape; sets stride and padding that are not given, and the
-/// output padding.
+/// Whether a transposed window, whose padding is cut from the output, makes the output's shape; sets stride
+/// and padding that are not given, and the output padding.
 bool fit_transposed(const KernelRequest& request, const WindowAttributes& given, const Shape& kernel,
                     Convolution& result) {
     const Shape &from = request.input(), &to = request.output();
     const std::size_t rank = kernel.size();
     result.window.axes.assign(rank, {});
     result.output_padding.assign(rank, 0);
+    bool fits = true;
     for (std::size_t k = 0; k < rank; ++k) {
         Axis& axis = result.window.axes[k];
         axis.kernel = kernel[k];
@@ -252,12 +253,10 @@ bool fit_transposed(const KernelRequest& request, const WindowAttributes& given,
             axis.begin = axis.end = std::max<std::int64_t>(0, (excess + 1) / 2);
         }
         const std::int64_t added = axis.begin + axis.end - excess;
-        if (added < 0 || added >= std::max(axis.stride, axis.dilation)) return false;
         result.output_padding[k] = added;
-        // PyTorch takes the same padding at both ends; what is missing at one is added there.
-        if (axis.begin != axis.end) return false;
+        fits = fits && added >= 0 && added < std::max(axis.stride, axis.dilation);
     }
-    return true;
+    return fits;
 }
 
 /// Weights for each output channel (of a transposed convolution: for each input channel), from the sizes of
@@ -342,10 +341,14 @@ Kernel convolution(const KernelRequest& request, std::size_t rank, bool transpos
         kernel.parameters = {{out}};
     }
     request.expect_parameters(kernel.parameters);
+    // PyTorch takes the same padding at both ends. Uneven padding is added to the image before, or cut from
+    // the output of a transposed convolution afterwards.
     const bool even = window.is_even();
     const Shape stride = window.all(&Axis::stride), dilation = window.all(&Axis::dilation),
-                padding = even ? window.all(&Axis::begin) : Shape(rank, 0);
-    const std::vector<std::int64_t> borders = even ? std::vector<std::int64_t>() : window.borders(),
+                padding = even ? window.all(&Axis::begin) : Shape(rank, 0),
+                cut = even || !transposed ? Shape() : window.all(&Axis::begin);
+    const std::vector<std::int64_t> borders =
+                                        even || transposed ? std::vector<std::int64_t>() : window.borders(),
                                     output_padding = transposed ? convolution.output_padding : Shape(rank, 0);
     kernel.forward = [=](const KernelCall& call) -> Tensors {
         const at::Tensor& weights = weight_read ? call.inputs[1] : call.parameters[0];
@@ -354,8 +357,11 @@ Kernel convolution(const KernelRequest& request, std::size_t rank, bool transpos
                                                                           : at::Tensor();
         const at::Tensor image =
             borders.empty() ? call.inputs[0] : at::constant_pad_nd(call.inputs[0], borders);
-        return {at::convolution(image, weights, offset, stride, padding, dilation, transposed, output_padding,
-                                groups)};
+        at::Tensor output = at::convolution(image, weights, offset, stride, padding, dilation, transposed,
+                                            output_padding, groups);
+        for (std::size_t k = 0; k < cut.size(); ++k)
+            output = output.narrow(static_cast<std::int64_t>(k) + 2, cut[k], to[k + 2]);
+        return {output};
     };
     return kernel;
 }
