@@ -63,12 +63,9 @@ void print_outcome(const Job& job, const Placement& placement, const Outcome& ou
 }
 
 std::string bound_text(const Job& job, const Score& score, const Bound& bound) {
-    if (!score.fits || bound.value_s <= 0) return {};
-    const std::string groups = groups_text(job);
-    const double percent = whole_percent(score.value_s / bound.value_s - 1);
-    return ", " + (percent > 0 ? "at most " + format_count(percent) + " % above " : std::string()) +
-           (groups.empty() ? "optimal" : "the best" + groups) + " (bound " + format_seconds(bound.value_s) +
-           " by " + bound.name + ')';
+    const std::string above = above_bound_text(job, score, bound);
+    if (above.empty()) return {};
+    return ", " + above + " (bound " + format_seconds(bound.value_s) + " by " + bound.name + ')';
 }
 
 std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, const JobArguments& arguments,

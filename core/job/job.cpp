@@ -8,6 +8,7 @@
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/graph/blocks.hpp"
 #include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
@@ -253,6 +254,14 @@ Bound bound_of(const Job& job, Bound bound) {
     if (const std::string groups = groups_text(job); !groups.empty())
         bound.proof += "; for placements" + groups;
     return bound;
+}
+
+std::string above_bound_text(const Job& job, const Score& score, const Bound& bound) {
+    if (!score.fits || bound.value_s <= 0) return {};
+    const std::string groups = groups_text(job);
+    const double percent = whole_percent(score.value_s / bound.value_s - 1);
+    return (percent > 0 ? "at most " + format_count(percent) + " % above " : std::string()) +
+           (groups.empty() ? "optimal" : "the best" + groups);
 }
 
 Bound tightest_bound(const Job& job) {

@@ -142,10 +142,14 @@ private:
             text +=
                 "<p>Objective " + html_text(job_.objective->id) + ": " + format_seconds(value_s) + "</p>\n";
         if (context_.bound && std::isfinite(context_.bound->value_s) && context_.bound->value_s > 0 &&
-            assessment_.is_defined())
-            text += "<p>No placement can be below " + format_seconds(context_.bound->value_s) +
-                    ": the gap is " + percent_of(value_s - context_.bound->value_s, context_.bound->value_s) +
-                    ".</p>\n";
+            assessment_.is_defined()) {
+            text += "<p>No placement" + groups_text(job_) + " can be below " +
+                    format_seconds(context_.bound->value_s);
+            if (const std::string above = above_bound_text(job_, assessment_.score, *context_.bound);
+                !above.empty())
+                text += "; this one is " + above;
+            text += ".</p>\n";
+        }
         if (job_.single_device_s > 0 && assessment_.is_defined())
             text += "<p>Everything on " + html_text(single_device_text(job_)) + " takes " +
                     format_seconds(job_.single_device_s) +

@@ -86,6 +86,19 @@ private Q_SLOTS:
             QVERIFY2(html.contains(QLatin1String(part)), part);
     }
 
+    /// Like optimize, the report rounds up what a placement may be above the optimum.
+    void gapIsRoundedUp() {
+        const Job of = job("net");
+        ReportContext context;
+        context.bound = tightest_bound(of);
+        context.bound->value_s = Simulator(of.problem).run(of.single_device).step_time_s / 1.002;
+        const auto text = [&] { return QString::fromStdString(html_report(of, of.single_device, context)); };
+        QVERIFY2(text().contains(QStringLiteral("; this one is at most 1 % above optimal.")),
+                 qPrintable(text()));
+        context.bound->value_s *= 1.002;
+        QVERIFY2(text().contains(QStringLiteral("; this one is optimal.")), qPrintable(text()));
+    }
+
     void refersToNothingElse() {
         const QString html = report(job("net"));
         for (const char* pattern :
