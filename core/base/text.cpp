@@ -110,4 +110,13 @@ std::string without_prefix(std::string_view text, std::string_view prefix) {
     return std::string(text);
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = character_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 }  // namespace placewright

@@ -37,6 +37,8 @@ std::string_view text_of_csv_field(std::string_view field);
 /// characters that cannot be seen or that turn the direction of writing as \u{NNNN}, and what exceeds `limit`
 /// bytes is cut.
 std::string printable(std::string_view text, std::size_t limit = 1000);
+/// Whether all bytes are characters of UTF-8.
+bool is_utf8(std::string_view text);
 /// A name from a file in double quotes, printable and cut after 80 bytes.
 std::string in_quotes(std::string_view name);
 /// The text of an error without the location at its beginning, if it starts with `prefix`.

@@ -34,6 +34,7 @@ void compare(const Graph& a, const Graph& b) {
         QCOMPARE(left.backward_flops, right.backward_flops);
         QCOMPARE(left.parameter_bytes, right.parameter_bytes);
         QCOMPARE(left.resident_bytes, right.resident_bytes);
+        QCOMPARE(left.read_bytes, right.read_bytes);
         QCOMPARE(left.workspace_bytes, right.workspace_bytes);
         QCOMPARE(left.in_place, right.in_place);
         QVERIFY(left.outputs == right.outputs);
@@ -87,6 +88,33 @@ private Q_SLOTS:
             const Graph graph = read_network(shipped.file).graph;
             compare(again(graph), graph);
         }
+    }
+
+    /// Ops that read less than their parameters, and others that are in another precision.
+    void stepsReadBackAsTheyWereSimulated() {
+        GraphBuilder builder("table", 1, Training::none);
+        Op op;
+        op.name = "rows";
+        op.kind = "embedding";
+        op.parameter_bytes = 1'000'000;
+        op.read_bytes = 4000;
+        op.outputs = {make_tensor({10, 100})};
+        builder.add(op, {});
+        op = {};
+        op.name = "map";
+        op.kind = "linear";
+        op.flops = 1e9;
+        op.parameter_bytes = 40'000;
+        op.outputs = {make_tensor({10, 100})};
+        builder.add(op, {"rows"});
+        const Graph graph = builder.build();
+        compare(again(graph), graph);
+        ProblemOptions options;
+        options.precision = Precision::amp_bf16;
+        const auto problem = make_problem(std::make_shared<const Graph>(graph),
+                                          std::make_shared<const Machine>(test::uniform_machine(1)), options);
+        const PlacedNetwork placed{problem, Placement(problem->groups), {}, {}, ""};
+        compare(read_network(written(dot_text(placed))).graph, *problem->forward);
     }
 
     void oddNamesReadBack() {
@@ -155,6 +183,8 @@ private Q_SLOTS:
         row("negative", "digraph g { a [flops=\"-1\"] }", "node \"a\"");
         row("shape", "digraph g { a [shape=\"99999999999x99999999999\"] }", "node \"a\"");
         row("dtype", "digraph g { a [shape=\"2\" dtype=float5] }", "node \"a\"");
+        row("no extents", "digraph g { a [shape=\"-1x3\"] a -> b }", "node \"a\": shape is \"-1x3\"");
+        row("unit", "digraph g { a [flops=\"2G\"] }", "flops is \"2G\", expected a number");
         row("output", "digraph g { a [bytes=1] a -> b [output=3] }", "b");
         row("position", "digraph g { a [bytes=1] a -> b [input=\"-1\"] }", "input is -1");
         row("deep", "", "node \"a\": time_s is");
@@ -181,6 +211,11 @@ private Q_SLOTS:
         QVERIFY2(error.contains(complaint) && error.contains("net.dot"), qPrintable(error));
         // The parser has no memory of it.
         QCOMPARE(read_network(written("digraph g { a [bytes=1] a -> b }")).graph.size(), 2U);
+    }
+
+    void otherEncodingsAreRefused() {
+        const QString error = refusal("digraph g { charset=latin1; \"caf\xe9\" [bytes=1] }");
+        QVERIFY2(error.contains("UTF-8"), qPrintable(error));
     }
 
     void smallSetsOfEdgesAreRead() {

@@ -50,13 +50,14 @@ OpOutput BlockBuilder::self_attention(const std::string& block, const BlockNames
                                       std::size_t layer) {
     const auto path = [&](std::string_view name) { return joined(block, name); };
     const std::int64_t heads = model_.heads, kv = model_.kv_heads[layer], dim = model_.head_dim;
+    const std::int64_t value_dim = model_.value_dim > 0 ? model_.value_dim : dim;
     const std::int64_t window = model_.window[layer];
     Attention attention{.module = path(names.attention),
                         .heads = heads,
-                        .width = heads * dim,
-                        .flops_per_pair = 4.0 * static_cast<double>(heads * dim),
+                        .width = heads * value_dim,
+                        .flops_per_pair = 2.0 * static_cast<double>(heads * (dim + value_dim)),
                         .pairs = pairs(window),
-                        .cached_elements = model_.has_decode() ? 2 * kv * dim : 0,
+                        .cached_elements = model_.has_decode() ? kv * (dim + value_dim) : 0,
                         .cached_tokens = cached_tokens(window, sequence_),
                         .read_tokens = window > 0 ? std::min(sequence_, window) : sequence_,
                         .sinks = family_.sinks};
@@ -67,12 +68,13 @@ OpOutput BlockBuilder::self_attention(const std::string& block, const BlockNames
     } else {
         std::vector<OpOutput> inputs;
         if (!names.qkv.empty()) {
-            inputs = {linear(path(names.qkv), from, model_.hidden, (heads + 2 * kv) * dim, model_.qkv_bias)};
+            inputs = {linear(path(names.qkv), from, model_.hidden, heads * dim + kv * (dim + value_dim),
+                             model_.qkv_bias)};
         } else {
             const bool key_bias = model_.qkv_bias && family_.shape != FamilyShape::whisper;
             inputs = {linear(path(names.q), from, model_.hidden, heads * dim, model_.qkv_bias),
                       linear(path(names.k), from, model_.hidden, kv * dim, key_bias),
-                      linear(path(names.v), from, model_.hidden, kv * dim, model_.qkv_bias)};
+                      linear(path(names.v), from, model_.hidden, kv * value_dim, model_.qkv_bias)};
             if (family_.qk_norm || model_.head_norms) {
                 inputs[0] = head_norm(path(names.q_norm), inputs[0], heads);
                 inputs[1] = head_norm(path(names.k_norm), inputs[1], kv);

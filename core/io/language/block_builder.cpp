@@ -71,7 +71,7 @@ void BlockBuilder::head(OpOutput x, const std::string& module, std::int64_t out,
         Op made = op(module, "linear", {});
         made.parameter_dtype = type_;
         made.flops = 2 * elements(x.shape) * static_cast<double>(out);
-        made.read_bytes = table_bytes_of(out, x.shape.back());
+        made.read_bytes = table_bytes_;
         Shape shape = x.shape;
         shape.back() = out;
         logits = add(std::move(made), std::move(shape), std::array{x});

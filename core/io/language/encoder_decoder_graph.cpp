@@ -24,9 +24,7 @@ public:
             const OpOutput input = tokens_input("decoder_input_ids", tokens_);
             Op made = op("shared", "embedding", {});
             made.name = "decoder/shared";
-            made.read_bytes =
-                static_cast<std::int64_t>(static_cast<double>(batch_ * tokens_ * model_.hidden) *
-                                          static_cast<double>(bits_of(model_.stored)) / 8);
+            made.read_bytes = bytes_of_rows(model_.vocabulary, tokens_);
             x = add(std::move(made), {batch_, tokens_, model_.hidden}, std::array{input});
             colocate_.clear();
         } else {

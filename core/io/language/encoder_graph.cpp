@@ -46,7 +46,7 @@ public:
             Op made = op("cls.predictions", "linear", held);
             made.name += "/decoder";
             made.flops = 2 * elements(y.shape) * static_cast<double>(model_.vocabulary);
-            made.read_bytes = held.bytes + table_bytes_of(model_.vocabulary, model_.hidden);
+            made.read_bytes = held.bytes + table_bytes_;
             add(std::move(made), {batch_, tokens_, model_.vocabulary}, std::array{y});
             colocate_.clear();
             if (name.ends_with("ForPreTraining"))

@@ -153,14 +153,16 @@ GgufFile::Value array_value(Reader& reader, const GgufFile& file, const std::str
     const std::uint64_t width = width_of(type);
     if (width == 0) file.fail(key, "is an array of a type that GGUF does not have");
     if (count > reader.left() / width) reader.cut_off();
-    const bool whole = type != ValueType::f32 && type != ValueType::f64 && type != ValueType::boolean;
+    const bool truths = type == ValueType::boolean;
+    const bool whole = type != ValueType::f32 && type != ValueType::f64;
     if (!whole || count > kMostItems) {
         reader.skip(count * width);
         return {};
     }
     std::vector<std::int64_t> items;
     items.reserve(count);
-    for (std::uint64_t i = 0; i < count; ++i) items.push_back(*whole_number(reader, type));
+    for (std::uint64_t i = 0; i < count; ++i)
+        items.push_back(*whole_number(reader, truths ? ValueType::u8 : type));
     return items;
 }
 
@@ -215,12 +217,12 @@ GgufFile::Tensor read_tensor(Reader& reader, const GgufFile& file) {
     return tensor;
 }
 
-/// The other parts of "model-00001-of-00004.gguf".
+/// The other parts of "model-00001-of-00004.gguf"; none if the file has another name.
 std::vector<Path> other_parts(const Path& first, std::int64_t parts) {
     const std::string name = first.filename().string();
     std::vector<Path> others;
     const std::size_t of = name.rfind("-of-");
-    if (of == std::string::npos || of < 5) return others;
+    if (of == std::string::npos || of < 6 || name.compare(of - 6, 6, "-00001") != 0) return others;
     for (std::int64_t i = 2; i <= parts; ++i) {
         std::string digits = std::to_string(i);
         digits.insert(0, 5 - std::min<std::size_t>(5, digits.size()), '0');
@@ -238,23 +240,35 @@ bool is_gguf(const Path& file) {
     return stream.gcount() == 4 && std::string_view(magic.data(), 4) == "GGUF";
 }
 
-GgufFile::GgufFile(const Path& file) : path_(file) {
+GgufFile::GgufFile(const Path& file) : path_(file), at_(file) {
     read_part(file);
     const std::int64_t parts = number("split.count", 0, kMostParts).value_or(0);
     if (parts > 1) {
         if (number("split.no", 0, kMostParts).value_or(0) != 0)
             fail("split.no", "is not 0: open the first of the " + std::to_string(parts) +
                                  " parts of the model, ...-00001-of-0000N.gguf");
-        for (const Path& part : other_parts(file, parts)) read_part(part);
+        const std::vector<Path> others = other_parts(file, parts);
+        if (others.empty())
+            fail("split.count",
+                 "is " + std::to_string(parts) +
+                     ": the other parts are not known from this file's name, which should end in "
+                     "-00001-of-0000N.gguf");
+        for (const Path& part : others) read_part(part);
+        at_ = path_;
     }
 }
 
 void GgufFile::read_part(const Path& file) {
+    at_ = file;
     Reader reader(file, *this);
     std::array<char, 4> magic{};
     reader.bytes(magic.data(), magic.size());
+    if (is_lfs_pointer(file)) fail("", kIsLfsPointer);
     if (std::string_view(magic.data(), 4) != "GGUF") fail("", "is not a GGUF file");
     const auto version = reader.number<std::uint32_t>();
+    if (version != 0 && version % (1U << 24) == 0)
+        fail("",
+             "is a GGUF file of a big-endian computer: convert it with gguf_convert_endian.py of llama.cpp");
     if (version != 2 && version != 3)
         fail("", "is GGUF of version " + std::to_string(version) + ", expected version 2 or 3");
     const auto tensors = reader.number<std::uint64_t>();
@@ -311,7 +325,7 @@ std::string GgufFile::text_or(const std::string& key, std::string other) const {
 }
 
 void GgufFile::fail(const std::string& where, const std::string& problem) const {
-    throw InputError(printable(path_.string(), 4096), where, problem);
+    throw InputError(printable(at_.string(), 4096), where, problem);
 }
 
 }  // namespace placewright

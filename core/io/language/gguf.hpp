@@ -27,8 +27,8 @@ public:
         Shape shape;  ///< of PyTorch: the slowest extent first
         std::int64_t bytes = 0;
     };
-    /// Numbers, and arrays of numbers of up to a few thousand items; longer arrays and those of texts
-    /// (vocabularies) are skipped.
+    /// Numbers, and arrays of whole numbers or of truths of up to a few thousand items; longer arrays and
+    /// those of texts (vocabularies) are skipped.
     using Value =
         std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
 
@@ -52,6 +52,7 @@ private:
     void read_part(const Path& file);
 
     Path path_;
+    Path at_;  ///< the part that is being read; otherwise the first one
     std::map<std::string, Value> values_;
     std::vector<Tensor> tensors_;
     std::map<std::string, std::size_t, std::less<>> index_;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -69,7 +72,12 @@ std::vector<std::string> gguf_candidates(const std::string& module) {
 
 }  // namespace
 
-GgufBook::GgufBook(const GgufFile& file) : file_(file), taken_(file.tensors().size(), 0) {
+GgufBook::GgufBook(const GgufFile& file, const LanguageModel& model, bool use_sizes)
+    : file_(file),
+      layers_(model.layers),
+      predicts_more_(model.predicts_more),
+      use_sizes_(use_sizes),
+      taken_(file.tensors().size(), 0) {
     for (std::size_t i = 0; i < file.tensors().size(); ++i) {
         const std::string& name = file.tensors()[i].name;
         modules_[name.substr(0, name.rfind('.'))].push_back(i);
@@ -79,6 +87,15 @@ GgufBook::GgufBook(const GgufFile& file) : file_(file), taken_(file.tensors().si
 std::vector<HeldTensor> GgufBook::take(const std::string& module, std::span<const WantedTensor> wanted) {
     std::vector<HeldTensor> held;
     const std::vector<std::string> candidates = gguf_candidates(module);
+    // Types of llama.cpp, or those that are wanted in their place.
+    const auto bytes_of = [&](const GgufFile::Tensor& tensor) {
+        if (use_sizes_ || wanted.empty()) return tensor.bytes;
+        const std::string leaf = tensor.name.substr(tensor.name.rfind('.') + 1);
+        const auto same = std::ranges::find(wanted, leaf, &WantedTensor::leaf);
+        const WantedTensor& like = same == wanted.end() ? wanted.front() : *same;
+        return static_cast<std::int64_t>(
+            std::ceil(static_cast<double>(like.bytes) * elements(tensor.shape) / elements(like.shape)));
+    };
     for (const std::string& candidate : candidates) {
         const auto found = modules_.find(candidate);
         if (found == modules_.end()) continue;
@@ -86,15 +103,29 @@ std::vector<HeldTensor> GgufBook::take(const std::string& module, std::span<cons
             if (taken_[i] != 0) continue;
             const GgufFile::Tensor& tensor = file_.tensors()[i];
             taken_[i] = 1;
-            held.push_back({tensor.name, tensor.bytes, elements(tensor.shape)});
+            held.push_back({tensor.name, bytes_of(tensor), elements(tensor.shape)});
         }
         // Of the two norms that may follow attention, a module has one.
         if (candidate.ends_with("_norm")) break;
     }
     if (held.empty() && !wanted.empty())
         file_.fail(candidates.empty() ? module : candidates.front() + ".weight",
-                   "is missing, and the model needs it");
+                   "is missing: the file lacks a part, or models of architecture " + architecture() +
+                       " are not known here; export such a model from PyTorch with placewright.export(model, "
+                       "inputs, \"model.json\")");
     return held;
+}
+
+std::string GgufBook::architecture() const {
+    return in_quotes(printable(file_.text_or("general.architecture", ""), 80));
+}
+
+bool GgufBook::is_beyond_layers(const std::string& tensor) const {
+    constexpr std::string_view kBlock = "blk.";
+    if (!tensor.starts_with(kBlock)) return false;
+    std::int64_t block = 0;
+    std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), block);
+    return block >= layers_;
 }
 
 std::string GgufBook::left_out() const {
@@ -104,14 +135,18 @@ std::string GgufBook::left_out() const {
         const std::string& name = file_.tensors()[i].name;
         if (taken_[i] != 0) continue;
         if (name.starts_with("rope_freqs") || name.starts_with("rope_factors") ||
-            name.find(".rope_f") != std::string::npos || name.find(".nextn.") != std::string::npos) {
+            name.find(".rope_f") != std::string::npos || name.find(".nextn.") != std::string::npos ||
+            (predicts_more_ && is_beyond_layers(name))) {
             ++left;
             example = name;
             continue;
         }
+        if (is_beyond_layers(name))
+            file_.fail("tensor " + in_quotes(printable(name, 200)),
+                       "is of a block beyond the " + std::to_string(layers_) + " of " +
+                           file_.text_or("general.architecture", "") + ".block_count; take another copy");
         file_.fail("tensor " + in_quotes(printable(name, 200)),
-                   "is not known here in a model of architecture " +
-                       in_quotes(printable(file_.text_or("general.architecture", ""), 80)) +
+                   "is not known here in a model of architecture " + architecture() +
                        "; export the model from PyTorch with placewright.export(model, inputs, "
                        "\"model.json\")");
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/text.hpp"
@@ -25,17 +27,41 @@ std::int64_t largest(const GgufFile& file, const std::string& key, std::int64_t 
     return value;
 }
 
+/// In which layers llama.cpp has a window (llama-model.cpp, load_hparams): in all but every `of`th; in all if
+/// that is 0.
+struct GgufWindow {
+    std::string_view architecture;
+    std::int64_t of = 0;
+    std::int64_t tokens = 0;  ///< without a key in the file
+};
+constexpr std::array kGgufWindows{
+    GgufWindow{"llama", 0},  GgufWindow{"phi3", 0},    GgufWindow{"gemma2", 2},      GgufWindow{"gpt-oss", 2},
+    GgufWindow{"gemma3", 6}, GgufWindow{"cohere2", 4}, GgufWindow{"llama4", 4, 8192}};
+
 void read_gguf_windows(const GgufFile& file, const std::string& prefix, LanguageModel& model) {
-    const std::int64_t window =
-        file.number(prefix + "attention.sliding_window", 0, kMostSequence).value_or(0);
+    const std::string architecture = prefix.substr(0, prefix.size() - 1);
+    const auto* const known = std::ranges::find(kGgufWindows, architecture, &GgufWindow::architecture);
+    const bool has_rule = known != kGgufWindows.end();
+    const std::int64_t window = file.number(prefix + "attention.sliding_window", 0, kMostSequence)
+                                    .value_or(has_rule ? known->tokens : 0);
     model.window.assign(static_cast<std::size_t>(model.layers), 0);
     if (window == 0) return;
-    const std::string architecture = prefix.substr(0, prefix.size() - 1);
+    const std::string key = prefix + "attention.sliding_window_pattern";
+    const GgufFile::Value* const pattern = file.value(key);
+    const auto* const layers = pattern == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(pattern);
+    std::int64_t of = has_rule ? known->of : 0;
+    if (pattern != nullptr && layers == nullptr) of = *file.number(key, 0, kMostLayers);
+    if (pattern == nullptr && !has_rule) {
+        model.notes.push_back("which layers of architecture " + in_quotes(printable(architecture, 80)) +
+                              " have the window of " + std::to_string(window) +
+                              " tokens is not known here: all keep the whole sequence");
+        return;
+    }
     for (std::int64_t i = 0; i < model.layers; ++i) {
-        const bool has_window = architecture == "llama" || architecture == "phi3" ||
-                                ((architecture == "gemma2" || architecture == "gpt-oss") && i % 2 == 0) ||
-                                (architecture == "gemma3" && (i + 1) % 6 != 0);
-        if (has_window) model.window[static_cast<std::size_t>(i)] = window;
+        const auto layer = static_cast<std::size_t>(i);
+        const bool has_window = layers != nullptr ? layer < layers->size() && (*layers)[layer] != 0
+                                                  : of == 0 || (i + 1) % of != 0;
+        if (has_window) model.window[layer] = window;
     }
 }
 
@@ -44,13 +70,20 @@ void read_gguf_experts(const GgufFile& file, const std::string& prefix, Language
     if (count == 0) return;
     ExpertLayers experts;
     experts.count = count;
-    experts.per_token = file.number(prefix + "expert_used_count", 1, count).value_or(1);
+    const auto per_token = file.number(prefix + "expert_used_count", 1, count);
+    if (!per_token) file.fail(prefix + "expert_used_count", "is missing, expected a number");
+    experts.per_token = *per_token;
     experts.width = file.number(prefix + "expert_feed_forward_length", 1, kMostWidth).value_or(model.width);
     for (std::int64_t i = 0; i < model.layers; ++i) {
         const std::string block = "blk." + std::to_string(i) + '.';
         experts.dense.push_back(!file.has(block + "ffn_down_exps.weight"));
         if (const GgufFile::Tensor* const shared = file.find(block + "ffn_down_shexp.weight"))
             experts.shared_width = shared->shape.back();
+        if (const GgufFile::Tensor* const all = file.find(block + "ffn_down_exps.weight");
+            all != nullptr && all->shape.front() != count)
+            file.fail(prefix + "expert_count", "is " + std::to_string(count) + ", but " + all->name +
+                                                   " holds " + std::to_string(all->shape.front()) +
+                                                   " experts");
     }
     model.experts = std::move(experts);
     model.family.experts = {.router = "mlp.gate",
@@ -82,11 +115,12 @@ void read_gguf_latent(const GgufFile& file, const std::string& prefix, LanguageM
         file.number(prefix + "attention.value_length_mla", 1, kMostHidden)
             .value_or(file.number(prefix + "attention.value_length", 1, kMostHidden).value_or(key));
     model.head_dim = latent.nope + latent.rope;
+    model.value_dim = 0;
     model.latent = latent;
     model.family.latent = true;
 }
 
-void read_kv_heads(const GgufFile& file, const std::string& key, LanguageModel& model) {
+void read_kv_heads(const GgufFile& file, const std::string& key, std::int64_t blocks, LanguageModel& model) {
     const auto layers = static_cast<std::size_t>(model.layers);
     const GgufFile::Value* const found = file.value(key);
     const auto* const items = found == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(found);
@@ -94,10 +128,10 @@ void read_kv_heads(const GgufFile& file, const std::string& key, LanguageModel& 
         model.kv_heads.assign(layers, file.number(key, 1, kMostHeads).value_or(model.heads));
         return;
     }
-    if (items->size() != layers)
+    if (items->size() != static_cast<std::size_t>(blocks))
         file.fail(key, "has " + std::to_string(items->size()) + " items, expected one for each of the " +
-                           std::to_string(layers) + " layers");
-    for (const std::int64_t item : *items) {
+                           std::to_string(blocks) + " layers");
+    for (const std::int64_t item : std::span(*items).first(layers)) {
         if (item < 1 || item > kMostHeads)
             file.fail(key, "has an item of " + std::to_string(item) +
                                ": layers without attention are not known here");
@@ -105,19 +139,55 @@ void read_kv_heads(const GgufFile& file, const std::string& key, LanguageModel& 
     }
 }
 
+/// Throws InputError if the keys of heads are not those of the tensors: the cache follows from the keys.
+void check_heads(const GgufFile& file, const std::string& prefix, const LanguageModel& model) {
+    if (model.latent) return;
+    const std::int64_t value = model.value_dim > 0 ? model.value_dim : model.head_dim;
+    for (std::size_t i = 0; i < model.kv_heads.size(); ++i) {
+        const std::string block = "blk." + std::to_string(i) + '.';
+        const auto check = [&](const char* name, std::int64_t dim) {
+            const GgufFile::Tensor* const tensor = file.find(block + name);
+            const std::int64_t expected = model.kv_heads[i] * dim;
+            if (tensor == nullptr || tensor->shape.size() != 2 || tensor->shape.front() == expected) return;
+            file.fail(prefix + "attention.head_count_kv",
+                      "makes " + std::to_string(model.kv_heads[i]) + " heads of " + std::to_string(dim) +
+                          ", but " + tensor->name + " has " + std::to_string(tensor->shape.front()) +
+                          " rows; take another copy");
+        };
+        check("attn_k.weight", model.head_dim);
+        check("attn_v.weight", value);
+    }
+}
+
+void refuse_parts_of_models(const GgufFile& file, const std::string& architecture) {
+    if (file.text_or("general.type", "") == "adapter")
+        file.fail("general.type", "is \"adapter\": open the model that the adapter is for");
+    if (architecture == "clip")
+        file.fail("general.architecture",
+                  "is \"clip\", the encoder of images beside a language model: open the language model");
+}
+
 }  // namespace
 
 LanguageModel read_gguf_model(const GgufFile& file) {
     const std::string architecture = file.text_or("general.architecture", "");
     if (architecture.empty()) file.fail("general.architecture", "is missing, expected such as \"llama\"");
+    refuse_parts_of_models(file, architecture);
     const std::string prefix = architecture + '.';
     LanguageModel model{.family = *find_language_family("llama"), .name = {}};
     model.name = printable(file.text_or("general.name", ""), 120);
     if (model.name.empty()) model.name = printable(file.path().stem().string(), 120);
-    model.layers = largest(file, prefix + "block_count", 1, kMostLayers);
+    const std::int64_t blocks = largest(file, prefix + "block_count", 1, kMostLayers);
+    const std::int64_t more = file.number(prefix + "nextn_predict_layers", 0, blocks - 1).value_or(0);
+    model.layers = blocks - more;
+    model.predicts_more = more > 0;
     model.words_for_layers = prefix + "block_count";
     model.hidden = largest(file, prefix + "embedding_length", 1, kMostHidden);
-    model.heads = largest(file, prefix + "attention.head_count", 1, kMostHeads);
+    model.heads = largest(file, prefix + "attention.head_count", 0, kMostHeads);
+    if (model.heads == 0)
+        file.fail(prefix + "attention.head_count", "is 0: models of architecture " +
+                                                       in_quotes(printable(architecture, 80)) +
+                                                       " are not transformers, and not known here");
     model.width = largest(file, prefix + "feed_forward_length", 1, kMostWidth, 4 * model.hidden);
     model.limit = file.number(prefix + "context_length", 1, kMostSequence).value_or(0);
     model.head_dim = file.number(prefix + "attention.key_length", 1, kMostHidden)
@@ -125,9 +195,15 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     const GgufFile::Tensor* const embedding = file.find("token_embd.weight");
     if (embedding == nullptr || embedding->shape.size() != 2)
         file.fail("token_embd.weight", "is missing: this is not a language model");
+    if (embedding->shape.back() != model.hidden)
+        file.fail(prefix + "embedding_length", "is " + std::to_string(model.hidden) +
+                                                   ", but token_embd.weight has rows of " +
+                                                   std::to_string(embedding->shape.back()));
     model.vocabulary = embedding->shape.front();
-    read_kv_heads(file, prefix + "attention.head_count_kv", model);
+    model.value_dim = file.number(prefix + "attention.value_length", 0, kMostHidden).value_or(0);
+    read_kv_heads(file, prefix + "attention.head_count_kv", blocks, model);
     read_gguf_latent(file, prefix, model);
+    check_heads(file, prefix, model);
     read_gguf_experts(file, prefix, model);
     read_gguf_windows(file, prefix, model);
 
@@ -158,6 +234,7 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     if (file.has("token_embd_norm.weight")) family.embedding_norm = "embed_norm";
     model.norm_bias = file.has("output_norm.bias");
     family.layer_norm = model.norm_bias;
+    model.converts_stacks = true;
     model.activations = DType::float16;
     model.stored = WeightType::fp16;
     if (architecture == "gemma" || architecture == "gemma2" || architecture == "gemma3" ||

@@ -45,6 +45,7 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
     } catch (const GraphError& error) {
         throw InputError(file_name(path), "", printable(error.what(), 400));
     }
+    for (const std::string& note : model.notes) result.notes.push_back(note);
     if (std::string left = book.left_out(); !left.empty()) result.notes.push_back(std::move(left));
     result.language = used;
     return result;
@@ -80,7 +81,7 @@ NetworkFile read_language_model(const Path& path, std::optional<std::int64_t> ba
     if (!is_model_folder(path)) {
         const GgufFile file(path);
         const LanguageModel model = read_gguf_model(file);
-        GgufBook book(file);
+        GgufBook book(file, model, !options.weights);
         return network(path, model, batch, options, book);
     }
     const Path config = path / "config.json";

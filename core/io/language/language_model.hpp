@@ -58,6 +58,7 @@ struct LanguageModel {
     std::string class_name{};  ///< "LlamaForCausalLM"; empty: not known
     bool base_model = false;   ///< the class has no head, and its tensors no prefix
     std::int64_t hidden = 0, layers = 0, heads = 0, head_dim = 0, width = 0, vocabulary = 0;
+    std::int64_t value_dim = 0;            ///< of a head's values; 0: `head_dim`
     std::vector<std::int64_t> kv_heads{};  ///< [layer]
     std::int64_t limit = 0;                ///< longest sequence; 0: not known
     std::int64_t positions = 0;            ///< rows of the table of positions
@@ -85,6 +86,9 @@ struct LanguageModel {
     std::int64_t scale_rows = 0, scale_columns = 0;      ///< weights that share a scale; 0: a tensor has one
     std::unordered_set<std::string> not_converted{};     ///< modules that are not quantised
     std::string words_for_layers = "num_hidden_layers";  ///< as the file calls them, for messages
+    bool converts_stacks = false;  ///< small types replace those of the experts of a layer in one tensor, too
+    bool predicts_more = false;    ///< the file has blocks that predict more tokens, which do not run
+    std::vector<std::string> notes{};  ///< on what a file says and the model leaves out
 
     /// The type of activations if the options replace that of the weights.
     DType activations_with(const LanguageOptions& options) const;

@@ -68,7 +68,7 @@ std::int64_t ModuleBuilder::bits(Role role, const std::string& module, const Sha
     if (options_.weights) {
         const std::int64_t wanted = bits_of(*options_.weights);
         if (wanted >= 16) return wanted;
-        return linear && shape.size() == 2 ? wanted : stored;
+        return linear && (shape.size() == 2 || model_.converts_stacks) ? wanted : stored;
     }
     return is_quantized(role, module) ? 8 : stored;
 }
@@ -126,10 +126,6 @@ std::vector<WantedTensor> ModuleBuilder::norm_tensors(std::int64_t width) const 
     std::vector<WantedTensor> tensors{wanted("weight", {width}, Role::plain, {})};
     if (model_.norm_bias) tensors.push_back(wanted("bias", {width}, Role::plain, {}));
     return tensors;
-}
-
-std::int64_t ModuleBuilder::table_bytes_of(std::int64_t rows, std::int64_t width) const {
-    return bytes_of({rows, width}, bits(Role::head, {}, {rows, width}));
 }
 
 void ModuleBuilder::hold(Held& held, const std::string& module, std::span<const WantedTensor> tensors) {
@@ -233,11 +229,15 @@ OpOutput ModuleBuilder::lookup(const std::string& module, const OpOutput& indice
                                std::int64_t width, std::int64_t tokens) {
     Held held;
     hold(held, module, std::array{wanted("weight", {rows, width}, Role::head, module)});
+    table_bytes_ = held.bytes;
     Op made = op(module, "embedding", held);
-    const double row = static_cast<double>(held.bytes) / static_cast<double>(rows);
-    made.read_bytes =
-        std::min(held.bytes, static_cast<std::int64_t>(row * static_cast<double>(batch_ * tokens)));
+    made.read_bytes = bytes_of_rows(rows, tokens);
     return add(std::move(made), {batch_, tokens, width}, std::array{indices});
+}
+
+std::int64_t ModuleBuilder::bytes_of_rows(std::int64_t rows, std::int64_t tokens) const {
+    const double row = static_cast<double>(table_bytes_) / static_cast<double>(rows);
+    return std::min(table_bytes_, static_cast<std::int64_t>(row * static_cast<double>(batch_ * tokens)));
 }
 
 OpOutput ModuleBuilder::positions(const std::string& module, std::int64_t rows, std::int64_t width,

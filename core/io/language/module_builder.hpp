@@ -55,7 +55,6 @@ protected:
     std::vector<WantedTensor> linear_tensors(const std::string& module, std::int64_t in, std::int64_t out,
                                              bool bias, Role role) const;
     std::vector<WantedTensor> norm_tensors(std::int64_t width) const;
-    std::int64_t table_bytes_of(std::int64_t rows, std::int64_t width) const;
     /// The tensors of an op.
     struct Held {
         std::int64_t bytes = 0;
@@ -80,9 +79,11 @@ protected:
     OpOutput add_norm(Op made, const OpOutput& from, const Shape& shape);
     /// A norm of each head: of `width` values with weights that all heads share, or with weights of each.
     OpOutput head_norm(const std::string& module, const OpOutput& from, std::int64_t heads);
-    /// Rows of a table.
+    /// Rows of the table of words, whose bytes are `table_bytes_` afterwards.
     OpOutput lookup(const std::string& module, const OpOutput& indices, std::int64_t rows, std::int64_t width,
                     std::int64_t tokens);
+    /// What looking up `tokens` of each sequence reads of the table of words with `rows`.
+    std::int64_t bytes_of_rows(std::int64_t rows, std::int64_t tokens) const;
     /// The rows of a table of positions, the same for all sequences.
     OpOutput positions(const std::string& module, std::int64_t rows, std::int64_t width, std::int64_t tokens);
     OpOutput tokens_input(const std::string& name, std::int64_t tokens);
@@ -101,8 +102,9 @@ protected:
     std::int64_t cache_bits_ = 16;
     DType type_ = DType::bfloat16;
     LanguagePhase phase_;
-    std::string colocate_;  ///< label of the ops that are added
-    std::string block_;     ///< block of the ops that are added, where its ops may part
+    std::int64_t table_bytes_ = 0;  ///< of the table of words
+    std::string colocate_;          ///< label of the ops that are added
+    std::string block_;             ///< block of the ops that are added, where its ops may part
 
 private:
     double all_bytes_ = 0;

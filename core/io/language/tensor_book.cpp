@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "core/io/networks/module_names.hpp"
 #include "core/io/state/safetensors.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
 
 namespace placewright {
 namespace {
@@ -34,7 +37,9 @@ std::map<std::string, std::string> read_weight_map(const Path& path) {
 /// The sizes in a file, if it is there with a header that can be read here.
 bool add_sizes(const Path& file, Checkpoint& checkpoint) {
     std::error_code error;
-    if (file.extension() != ".safetensors" || !std::filesystem::is_regular_file(file, error)) return false;
+    if (file.extension() != ".safetensors" || !std::filesystem::is_regular_file(file, error) ||
+        is_lfs_pointer(file))
+        return false;
     const SafetensorsFile tensors(file, "weights");
     for (const auto& [name, entry] : tensors.entries())
         checkpoint.tensors[name] = static_cast<std::int64_t>(entry.end - entry.begin);
@@ -60,6 +65,26 @@ bool is_buffer(std::string_view name) {
     });
 }
 
+/// The module that holds a tensor. What belongs to one tensor has names below it: the scales of bitsandbytes
+/// are "q_proj.weight.absmax".
+std::string holder_of(const std::string& tensor) {
+    const std::size_t below = tensor.rfind(".weight.");
+    return below == std::string::npos ? module_of(tensor) : tensor.substr(0, below);
+}
+
+/// What the names of all wanted tensors begin with: "gate_up_proj" of "gate_up_proj_blocks" and
+/// "gate_up_proj_scales"; empty for the weights of a module that holds nothing else.
+std::string common_stem(std::span<const WantedTensor> wanted) {
+    if (wanted.empty() || wanted[0].leaf == "weight") return {};
+    std::string stem = wanted[0].leaf;
+    for (const WantedTensor& tensor : wanted) {
+        const auto differ = std::ranges::mismatch(stem, tensor.leaf).in1;
+        stem.erase(differ, stem.end());
+    }
+    while (stem.ends_with('_')) stem.pop_back();
+    return stem;
+}
+
 }  // namespace
 
 std::optional<Checkpoint> read_checkpoint(const Path& folder) {
@@ -75,9 +100,11 @@ std::optional<Checkpoint> read_checkpoint(const Path& folder) {
     }
     std::ranges::sort(indexes);
     std::ranges::sort(weights);
-    // model.safetensors.index.json before pytorch_model.bin.index.json.
-    std::stable_partition(indexes.begin(), indexes.end(),
-                          [](const Path& path) { return path.string().ends_with("safetensors.index.json"); });
+    // The one that Transformers reads, then others of safetensors, then pytorch_model.bin.index.json.
+    std::ranges::stable_sort(indexes, std::greater{}, [](const Path& path) {
+        const std::string name = path.filename().string();
+        return std::pair(name == "model.safetensors.index.json", name.ends_with("safetensors.index.json"));
+    });
     if (!indexes.empty()) {
         Checkpoint checkpoint{indexes.front(), {}};
         std::vector<std::string> shards;
@@ -106,11 +133,14 @@ std::optional<Checkpoint> read_checkpoint(const Path& folder) {
 
 CheckpointBook::CheckpointBook(const LanguageModel& model, std::optional<Checkpoint> checkpoint,
                                bool use_sizes)
-    : checkpoint_(std::move(checkpoint)), use_sizes_(use_sizes), method_(model.quantization_method) {
+    : checkpoint_(std::move(checkpoint)),
+      use_sizes_(use_sizes),
+      method_(model.quantization_method),
+      sizes_follow_(model.quantization != Quantization::other) {
     if (model.base_model) dropped_prefix_ = model.family.prefix;
     if (!checkpoint_) return;
     for (const auto& [name, bytes] : checkpoint_->tensors)
-        modules_[module_of(name)].push_back({name, bytes, false});
+        modules_[holder_of(name)].push_back({name, bytes, false});
     left_ = checkpoint_->tensors.size();
     find_prefix(model);
 }
@@ -143,54 +173,64 @@ std::vector<HeldTensor> CheckpointBook::take(const std::string& module,
         throw InputError(printable(checkpoint_->file.string(), 4096), printable(name, 400), problem);
     };
     const auto found = modules_.find(path);
-    std::vector<Entry>* const entries = found == modules_.end() ? nullptr : &found->second;
-    const auto take = [&](Entry& entry, std::int64_t bytes) {
+    std::vector<Entry> none;
+    std::vector<Entry>& entries = found == modules_.end() ? none : found->second;
+    const auto take = [&](Entry& entry) {
         entry.taken = true;
         --left_;
-        held.push_back({entry.name, use_sizes_ ? entry.bytes.value_or(bytes) : bytes});
     };
-    bool complete = true;
+    std::vector<HeldTensor> missing;
+    bool has_sizes = true;
     for (const WantedTensor& tensor : wanted) {
         const std::string name = full(tensor.leaf);
-        Entry* entry = nullptr;
-        if (entries != nullptr) {
-            const auto at = std::ranges::find(*entries, name, &Entry::name);
-            if (at != entries->end() && !at->taken) entry = &*at;
+        const auto entry = std::ranges::find_if(
+            entries, [&](const Entry& each) { return !each.taken && each.name == name; });
+        if (entry == entries.end()) {
+            missing.push_back({name, tensor.bytes});
+            continue;
         }
-        if (entry == nullptr) {
-            complete = false;
-        } else {
-            take(*entry, tensor.bytes);
-        }
+        take(*entry);
+        has_sizes = has_sizes && entry->bytes;
+        held.push_back({name, use_sizes_ ? entry->bytes.value_or(tensor.bytes) : tensor.bytes});
     }
-    // Quantised weights have other names: their sizes are those in the headers.
+    // Quantised weights have other names, or scales beside them: their sizes are those in the headers.
+    const std::string stem = full(common_stem(wanted));
     bool other = false;
-    if (entries != nullptr) {
-        for (Entry& entry : *entries) {
-            if (entry.taken || is_buffer(entry.name)) continue;
-            const bool bias = entry.name.ends_with(".bias") && !wanted.empty() && !wanted[0].shape.empty();
-            if (entry.bytes && (!complete || !method_.empty() || bias)) {
-                take(entry, *entry.bytes);
-                other = true;
-            } else if (bias) {
-                // Without a header, of the type of the weight.
-                double elements_of_weight = elements(wanted[0].shape);
-                if (elements_of_weight > 0)
-                    take(entry, static_cast<std::int64_t>(static_cast<double>(wanted[0].bytes) *
-                                                          static_cast<double>(wanted[0].shape[0]) /
-                                                          elements_of_weight));
-            } else if (!complete) {
-                fail(entry.name, "belongs to weights quantised by " +
-                                     (method_.empty() ? std::string("a method that the config does not name")
-                                                      : in_quotes(method_)) +
-                                     ", whose sizes only the headers of the safetensors files say; put them "
-                                     "into the folder");
+    for (Entry& entry : entries) {
+        if (entry.taken || is_buffer(entry.name) || !entry.name.starts_with(stem)) continue;
+        const bool bias = entry.name.ends_with(".bias") && !wanted.empty() && !wanted[0].shape.empty();
+        const bool quantised = !bias && (!missing.empty() || !method_.empty());
+        if (quantised && !use_sizes_) {
+            // The weights are read in another type, without what belongs to the quantised ones.
+            take(entry);
+            other = true;
+        } else if (entry.bytes && (quantised || bias)) {
+            take(entry);
+            held.push_back({entry.name, *entry.bytes});
+            other = other || quantised;
+        } else if (bias) {
+            // Without a header, of the type of the weight.
+            const double elements_of_weight = elements(wanted[0].shape);
+            if (elements_of_weight > 0) {
+                take(entry);
+                held.push_back(
+                    {entry.name, static_cast<std::int64_t>(static_cast<double>(wanted[0].bytes) *
+                                                           static_cast<double>(wanted[0].shape[0]) /
+                                                           elements_of_weight)});
             }
         }
+        // Scales alone tell weights that keep their names from those that are not quantised.
+        if (quantised && use_sizes_ && (!entry.bytes || !has_sizes) && (!missing.empty() || !sizes_follow_))
+            fail(entry.name, "belongs to weights quantised by " +
+                                 (method_.empty() ? std::string("a method that the config does not name")
+                                                  : in_quotes(method_)) +
+                                 ", whose sizes only the headers of the safetensors files say; put them "
+                                 "into the folder, or give a number format with --dtype");
     }
-    if (!complete && !other)
-        fail(full(wanted.empty() ? std::string() : wanted[0].leaf),
+    if (!missing.empty() && !other)
+        fail(missing.front().name,
              "is missing, and the model needs it: expected the names of the whole model");
+    if (!use_sizes_) std::ranges::move(missing, std::back_inserter(held));
     return held;
 }
 
@@ -199,7 +239,7 @@ std::string CheckpointBook::left_out() const {
     std::string example;
     std::size_t buffers = 0;
     for (const auto& [name, bytes] : checkpoint_->tensors) {
-        const auto& entries = modules_.at(module_of(name));
+        const auto& entries = modules_.at(holder_of(name));
         const auto entry = std::ranges::find(entries, name, &Entry::name);
         if (entry->taken) continue;
         if (is_buffer(name)) ++buffers;

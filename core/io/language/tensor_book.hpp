@@ -75,7 +75,8 @@ private:
 
     std::optional<Checkpoint> checkpoint_;
     bool use_sizes_ = true;
-    std::string method_;  ///< of the quantisation, for messages
+    std::string method_;        ///< of the quantisation, for messages
+    bool sizes_follow_ = true;  ///< from the config; else from the headers alone
     std::string dropped_prefix_;
     std::unordered_map<std::string, std::vector<Entry>> modules_;
     std::size_t left_ = 0;
@@ -84,13 +85,20 @@ private:
 /// A book of a GGUF file.
 class GgufBook final : public TensorBook {
 public:
-    explicit GgufBook(const GgufFile& file);
+    /// `use_sizes`: as in CheckpointBook.
+    GgufBook(const GgufFile& file, const LanguageModel& model, bool use_sizes);
 
     std::vector<HeldTensor> take(const std::string& module, std::span<const WantedTensor> wanted) override;
     std::string left_out() const override;
 
 private:
+    std::string architecture() const;
+    bool is_beyond_layers(const std::string& tensor) const;
+
     const GgufFile& file_;
+    std::int64_t layers_ = 0;
+    bool predicts_more_ = false;  ///< blocks beyond the layers predict more tokens, and do not run
+    bool use_sizes_ = true;
     std::unordered_map<std::string, std::vector<std::size_t>> modules_;  ///< "blk.3.attn_q" -> tensors
     std::vector<char> taken_;
 };

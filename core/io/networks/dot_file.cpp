@@ -33,10 +33,11 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;
 constexpr double kMaxEdges = 2e6;
 constexpr double kMaxAttributeSlots = 50e6;  // Graphviz allocates every attribute for each node and edge
 constexpr std::array kOpKeys{"scope",           "phase",           "flops",          "backward_flops",
-                             "parameter_bytes", "parameter_dtype", "resident_bytes", "workspace_bytes",
-                             "in_place",        "autocast",        "colocate",       "devices",
-                             "time_s",          "attributes",      "outputs"};
+                             "parameter_bytes", "parameter_dtype", "resident_bytes", "read_bytes",
+                             "workspace_bytes", "in_place",        "autocast",       "colocate",
+                             "devices",         "time_s",          "attributes",     "outputs"};
 constexpr std::array kTextKeys{"scope", "phase", "colocate", "parameter_dtype"};
+constexpr std::array kListKeys{"devices", "time_s", "attributes", "outputs"};  ///< JSON that is no number
 
 std::string read_text(const Path& file) {
     const std::string name = printable(file.string(), 4096);
@@ -50,6 +51,7 @@ std::string read_text(const Path& file) {
     stream.read(text.data(), static_cast<std::streamsize>(bytes));
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.find('\0') != std::string::npos) throw InputError(name, "", "holds a zero byte, expected text");
+    if (!is_utf8(text)) throw InputError(name, "", "is not UTF-8 text: save it in that encoding");
     return text;
 }
 
@@ -253,6 +255,10 @@ private:
             if (bytes.is_number() && (!output.contains("bytes") || bytes > output["bytes"]))
                 output["bytes"] = bytes;
         }
+        if (const std::string given = attribute(node, "shape");
+            given.find_first_of("0123456789") != given.npos)
+            throw InputError(file_, place(node),
+                             "shape is " + in_quotes(given) + ", expected such as \"32x64x56x56\"");
         if (!output.contains("bytes"))
             throw InputError(file_, place(node),
                              "is read but has no size, expected \"shape\" (32x64x56x56) or \"bytes\"");
@@ -272,7 +278,10 @@ private:
             Json value = is_text ? Json(decoded(text)) : json_value(text);
             if (value.is_discarded())
                 throw InputError(file_, place(node),
-                                 std::string(key) + " is " + in_quotes(text) + ", expected JSON");
+                                 std::string(key) + " is " + in_quotes(text) + ", expected " +
+                                     (std::ranges::find(kListKeys, std::string_view(key)) != kListKeys.end()
+                                          ? "JSON"
+                                          : "a number"));
             op[key] = std::move(value);
         }
         if (!op.contains("outputs")) {

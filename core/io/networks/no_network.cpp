@@ -60,8 +60,7 @@ bool is_known(const Path& file, std::string_view begin) {
 void refuse_no_network(const Path& file) {
     if (is_model_folder(file)) return;
     const std::string begin = beginning_of(file);
-    if (begin.starts_with("version https://git-lfs.github.com/spec/"))
-        fail_file(file, "is a pointer of Git LFS, not the file itself: fetch it with \"git lfs pull\"");
+    if (is_lfs_pointer(file)) fail_file(file, kIsLfsPointer);
     if (holds_weights(file)) {
         fail_file(file,
                   "holds weights, not a network: --parameters, or Run > Simulation in the window, takes the "

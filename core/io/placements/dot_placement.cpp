@@ -65,7 +65,8 @@ std::string device_fill(const Machine& machine, DeviceId device) {
 }  // namespace
 
 std::string dot_text(const PlacedNetwork& placed) {
-    const Graph& graph = *placed.problem->network;
+    // As it was simulated: in another precision, ops have other types.
+    const Graph& graph = *placed.problem->forward;
     const Machine& machine = *placed.problem->machine;
     std::string text = "digraph " + in_dot(plain_text(graph.name())) +
                        " {\n  batch=" + std::to_string(graph.batch()) +

@@ -280,6 +280,7 @@ JsonFile::JsonFile(const Path& file) : path_(file) {
         const std::string what =
             file.extension() == ".csv" ? "is a table (CSV), not a JSON object" : "is not a JSON object";
         if (byte == 0x1f) fail("", "is packed (gzip): unpack it first");
+        if (is_lfs_pointer(file)) fail("", kIsLfsPointer);
         fail("", what + ": it begins with " + found + ", expected \"{\"");
     }
 

@@ -104,6 +104,13 @@ std::uintmax_t regular_file_size(const Path& file) {
     return bytes;
 }
 
+bool is_lfs_pointer(const Path& file) {
+    constexpr std::string_view kBegin = "version https://git-lfs.github.com/spec/";
+    std::ifstream stream = open_regular_file(file);
+    std::string begin(kBegin.size(), '\0');
+    return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kBegin;
+}
+
 std::vector<Path> files_in(const Path& folder, std::string_view extension) {
     std::vector<Path> files;
     std::error_code error;

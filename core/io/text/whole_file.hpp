@@ -22,6 +22,11 @@ void write_file(const Path& file, const std::string& content);
 /// is a folder, device or pipe.
 std::uintmax_t regular_file_size(const Path& file);
 
+/// Whether the file is what Git LFS leaves in the place of a file that was not fetched (https://git-lfs.com).
+bool is_lfs_pointer(const Path& file);
+inline constexpr const char* kIsLfsPointer =
+    "is a pointer of Git LFS, not the file itself: fetch it with \"git lfs pull\"";
+
 /// The regular files of a folder whose names end in `extension` (".json"), in the order of their names.
 /// Throws InputError if the folder cannot be read.
 std::vector<Path> files_in(const Path& folder, std::string_view extension);

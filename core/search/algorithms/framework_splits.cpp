@@ -99,7 +99,7 @@ bool is_block(const Problem& problem, GroupId group) {
 /// The rule of llama.cpp (`load_tensors`): of n layers and the output after them, the last `active` are on
 /// accelerators, layer i on the first one whose cumulated share of the memory exceeds (i - start) / active.
 /// Layers are the blocks of the network; without any, all groups are. What comes before the
-/// first layer is on the CPU.
+/// first layer is on the CPU, but for a table that the output reads, too: llama.cpp has a copy of it there.
 class ProportionalSplit {
 public:
     explicit ProportionalSplit(const DeviceChoices& choices) : choices_(choices), devices_(choices) {
@@ -114,9 +114,21 @@ public:
         }
         layers_ = blocks ? layer + 1 : layer;
         if (!blocks) return;
-        // Groups between two layers go with the one before; those after the last are the output.
-        for (GroupId group = problem.groups; group-- > 0 && !is_block(problem, group);)
-            layer_of_[group] = layers_;
+        // Groups between two layers go with the one before; those with ops after the last are the output.
+        const auto last_op = [&](GroupId group) {
+            OpId last = 0;
+            for (const OpId op : problem.grouping.members[group]) {
+                if (problem.graph->op(op).phase == Phase::forward) last = std::max(last, op);
+            }
+            return last;
+        };
+        OpId last_of_blocks = 0;
+        for (GroupId group = 0; group < problem.groups; ++group) {
+            if (is_block(problem, group)) last_of_blocks = std::max(last_of_blocks, last_op(group));
+        }
+        for (GroupId group = 0; group < problem.groups; ++group) {
+            if (!is_block(problem, group) && last_op(group) > last_of_blocks) layer_of_[group] = layers_;
+        }
         ++layers_;
     }
 
