@@ -8,6 +8,7 @@
 #include "core/base/path.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/pytorch/exported_program.hpp"
+#include "core/io/pytorch/symbolic_size.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 
@@ -409,6 +410,127 @@ private Q_SLOTS:
         QCOMPARE(file.estimated[0].kind, std::string("higher_order::wrap_with_set_grad_enabled"));
     }
 
+    /// Ops of "with torch.no_grad()" and the like are in a graph of their own.
+    void calledGraphsAreReadInTheirPlace() {
+        Program inner;
+        inner.meta("arg0_1", {2, 3});
+        inner.meta("arg1_1", {5, 3});
+        inner.call("torch.ops.aten.linear.default",
+                   {{"input", tensor("arg0_1")}, {"weight", tensor("arg1_1")}}, "linear", {2, 5}, "fc");
+        inner.call("torch.ops.aten.relu.default", {{"self", tensor("linear")}}, "relu", {2, 5}, "act");
+        Json called = inner.json()["graph_module"]["graph"];
+        called["inputs"] = {tensor("arg0_1"), tensor("arg1_1")};
+        called["outputs"] = {tensor("relu"), tensor("arg0_1")};
+        Program program;
+        program.parameter("fc.weight", {5, 3});
+        program.input("x", {2, 3});
+        for (const char* name : {"first", "second"}) {
+            const std::string text = name;
+            program.meta(text, {2, 5});
+            program.meta(text + "_x", {2, 3});
+            program.call_of("torch.ops.higher_order.wrap_with_set_grad_enabled",
+                            {{"", {{"as_bool", false}}},
+                             {"", {{"as_graph", {{"name", "body"}, {"graph", called}}}}},
+                             {"", tensor("x")},
+                             {"", tensor("p_fc.weight")}},
+                            {{{"as_tensors", Json::array({{{"name", text}}, {{"name", text + "_x"}}})}}});
+        }
+        program.call("torch.ops.aten.add.Tensor", {{"self", tensor("first")}, {"other", tensor("second")}},
+                     "sum", {2, 5});
+        program.call("torch.ops.aten.neg.default", {{"self", tensor("second_x")}}, "negative", {2, 3});
+        program.result("sum");
+        program.result("negative");
+        const NetworkFile file = read_network(file_of(program.json()));
+        QCOMPARE(file.estimated.size(), 0u);
+        QCOMPARE(totals(file.graph).parameter_bytes, 4 * 15);
+        QCOMPARE(totals(file.graph).forward_flops, 2 * (2.0 * 2 * 5 * 3 + 10) + 10 + 6);
+        const auto found = file.graph.find("negative");
+        QVERIFY(found.has_value());
+        QCOMPARE(file.graph.op(file.graph.op(*found).inputs[0].op).kind, std::string("input"));
+    }
+
+    void expressionsOfSizes_data() {
+        QTest::addColumn<QString>("expression");
+        QTest::addColumn<int>("value");  // with s0 = 6, s77 = 10; -1: none
+        const auto row = [](const char* expression, int value) {
+            QTest::newRow(expression) << expression << value;
+        };
+        row("s77", 10);
+        row("2*s77", 20);
+        row("s0*s77 - 4*(s0 - 1)", 40);
+        row("s77//4 + s77 % 4", 4);
+        row("-s0 + s77**2", 94);
+        row("s0/4", -1);
+        row("floor(s0/4) + ceiling(s0/4)", 3);
+        row("((s77 - 1)//2) + 1", 5);
+        row("Symbol('s77', positive=True, integer=True)", 10);
+        row("Mul(Integer(1024), Symbol('s77', integer=True))", 10'240);
+        row("Add(Symbol('s0', integer=True), Mul(Integer(-1), Symbol('s77')), Integer(5))", 1);
+        row("FloorDiv(Pow(Symbol('s77'), Integer(2)), Integer(3))", 33);
+        row("floor(Mul(Rational(1, 4), Symbol('s0')))", 1);
+        row("torch.utils._sympy.functions.FloorDiv(Symbol('s0'), Integer(4))", 1);
+        row("Max(Integer(7), Min(s77, s0))", 7);
+        row("PythonMod(Integer(-1), s0)", 5);
+        row("ModularIndexing(s77, Integer(3), Integer(2))", 1);
+        row("s1 + 2", -1);
+        row("Integer(99999999999999999999)", -1);
+        row("s77**64", -1);
+        row("1/0", -1);
+        row("Mul(s77", -1);
+        row("Symbol('s77", -1);
+        row("unknown(s77)", -1);
+        row("2 2", -1);
+        row("", -1);
+        QTest::newRow("deep") << QString(100'000, '(') << -1;
+    }
+    void expressionsOfSizes() {
+        QFETCH(QString, expression);
+        QFETCH(int, value);
+        const auto found = evaluate_size(expression.toStdString(),
+                                         [](const std::string& symbol) -> std::optional<std::int64_t> {
+                                             if (symbol == "s0") return 6;
+                                             if (symbol == "s77") return 10;
+                                             return {};
+                                         });
+        QCOMPARE(found.value_or(-1), std::int64_t{value});
+    }
+
+    /// PyTorch writes sympy.srepr since 2.6.
+    void openExtentsOfNewerFiles() {
+        const auto symbol = [](const char* name, int hint) {
+            return open_size("Symbol('" + std::string(name) + "', positive=True, integer=True)", hint);
+        };
+        Program program;
+        program.input("mask", {1, 4});
+        program.input("x", {symbol("s0", 2), symbol("s1", 3), 4});
+        program.call("torch.ops.aten.view.default", {{"self", tensor("x")}}, "y",
+                     {open_size("Mul(Symbol('s0', integer=True), Symbol('s1', integer=True))", 6), 4});
+        program.result("y");
+        const Path file = file_of(program.json());
+        QCOMPARE(read_network(file).graph.batch(), 2);
+        const auto shape = [](const NetworkFile& network) {
+            return network.graph.op(*network.graph.find("y")).outputs[0].shape.value();
+        };
+        const NetworkFile larger = read_network(file, 10);
+        QVERIFY(larger.batch_is_open);
+        QCOMPARE(larger.graph.batch(), 10);
+        QCOMPARE(shape(larger), (std::vector<std::int64_t>{30, 4}));
+        ReadOptions options;
+        options.dims = {{"s1", 5}};
+        QCOMPARE(shape(read_network(file, options)), (std::vector<std::int64_t>{10, 4}));
+        options.dims = {{"s9", 5}};
+        const std::string error = error_of(file, options);
+        QVERIFY2(error.find("called \"s9\"; there are \"s0\", \"s1\"") != std::string::npos, error.c_str());
+    }
+
+    void otherModelsAreTold() {
+        const std::string text = network().json().dump();
+        const NetworkFile file =
+            read_network(archive({{"net/models/encoder.json", text}, {"net/models/decoder.json", text}}));
+        QCOMPARE(file.notes.size(), 1u);
+        QVERIFY2(file.notes[0].find("models/encoder.json") != std::string::npos, file.notes[0].c_str());
+    }
+
     void openBatch() {
         const Path file = file_of(network(true).json());
         const NetworkFile as_exported = read_network(file);
@@ -430,10 +552,10 @@ private Q_SLOTS:
         const Path file = file_of(program.json());
         QCOMPARE(read_network(file, 10).graph.op(2).outputs[0].shape.value(),
                  (std::vector<std::int64_t>{30, 4}));
-        program.meta("y", {open_size("s77 + 1", 3), 4});
+        program.meta("y", {open_size("unknown(s77)", 3), 4});
         QCOMPARE(
             QString::fromStdString(error_of(program.json(), 10)).section("net.pt2: ", 1),
-            R"(tensor "y": sizes[0].as_expr is "s77 + 1", which cannot be computed for another batch size: leave out --batch, or export for that size)");
+            R"(tensor "y": sizes[0].as_expr is "unknown(s77)", which cannot be computed for another size: leave out --batch and --dim, or export for that size)");
         QCOMPARE(error_of(program.json()), std::string());
     }
 

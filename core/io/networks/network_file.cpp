@@ -282,13 +282,16 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
         refuse_examples(path, options);
         return read_onnx(path, options.batch, options.dims);
     }
-    refuse_extents(path, options);
     if (is_archive(path)) {
         const Archive archive(path);
-        if (!is_exported_program(archive)) return read_torchscript(archive, options);
-        refuse_examples(path, options);
-        return read_exported_program(archive, options);
+        if (is_exported_program(archive)) {
+            refuse_examples(path, options);
+            return read_exported_program(archive, options);
+        }
+        refuse_extents(path, options);
+        return read_torchscript(archive, options);
     }
+    refuse_extents(path, options);
     refuse_examples(path, options);
     if (is_dot(path)) return read_dot(path, options.batch);
     if (is_trace(path))

@@ -45,10 +45,11 @@ struct ReadOptions {
     // NOLINTEND(google-explicit-constructor)
 
     std::optional<std::int64_t> batch;
-    std::map<std::string, std::int64_t> dims{};  ///< other open extents of an ONNX model, by name
-    std::vector<ExampleInput> inputs{};          ///< tensors that a TorchScript model is called with
-    bool run = false;                            ///< whether code in the file may run to find sizes
-    LanguageOptions language{};                  ///< of a language model
+    std::map<std::string, std::int64_t>
+        dims{};                          ///< other open extents of an ONNX model or .pt2 file, by name
+    std::vector<ExampleInput> inputs{};  ///< tensors that a TorchScript model is called with
+    bool run = false;                    ///< whether code in the file may run to find sizes
+    LanguageOptions language{};          ///< of a language model
 
     bool operator==(const ReadOptions&) const = default;
 };

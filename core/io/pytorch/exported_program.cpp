@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,6 +11,7 @@
 #include "core/io/networks/module_names.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/pytorch/aten.hpp"
+#include "core/io/pytorch/symbolic_size.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 
@@ -31,11 +33,16 @@ bool is_model(std::string_view member) {
     return folder == kFolder || folder.ends_with("/models/");
 }
 
-const Archive::Member* model_of(const Archive& archive) {
-    if (const auto* const older = archive.find(kOlderName)) return older;
-    if (const auto* const usual = archive.find("models/model.json")) return usual;
-    const auto found = std::ranges::find_if(archive.members(), is_model, &Archive::Member::name);
-    return found == archive.members().end() ? nullptr : &*found;
+/// The models of an archive, the one to read first.
+std::vector<const Archive::Member*> models_of(const Archive& archive) {
+    if (const auto* const older = archive.find(kOlderName)) return {older};
+    std::vector<const Archive::Member*> models;
+    for (const Archive::Member& member : archive.members()) {
+        if (is_model(member.name)) models.push_back(&member);
+    }
+    std::stable_partition(
+        models, [](const Archive::Member* member) { return member->name.ends_with("models/model.json"); });
+    return models;
 }
 
 /// Converts torch's ScalarType as numbered in torch/_export/serde/schema.py; nothing for types that a network
@@ -74,16 +81,8 @@ std::optional<DType> dtype_of(std::int64_t scalar_type) {
     }
 }
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-bool is_symbol(std::string_view text) {
-    return !text.empty() && is_letter(text[0]) &&
-           std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+bool is_part_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /// Returns whether an expression contains `symbol`, not as a part of a longer symbol.
@@ -91,8 +90,8 @@ bool mentions(std::string_view expression, std::string_view symbol) {
     for (auto at = expression.find(symbol); at != std::string_view::npos;
          at = expression.find(symbol, at + 1)) {
         const auto end = at + symbol.size();
-        const auto part = [](char c) { return is_letter(c) || is_digit(c); };
-        if ((at == 0 || !part(expression[at - 1])) && (end == expression.size() || !part(expression[end])))
+        if ((at == 0 || !is_part_of_name(expression[at - 1])) &&
+            (end == expression.size() || !is_part_of_name(expression[end])))
             return true;
     }
     return false;
@@ -110,7 +109,7 @@ public:
     NetworkFile run(const std::string& name) {
         check_version();
         program_.name = name;
-        find_batch();
+        find_open_extents();
         read_inputs();
         const JsonValue nodes = graph_.at("nodes");
         for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i), i);
@@ -148,8 +147,11 @@ private:
         return meta->at("sizes");
     }
 
-    void find_batch() {
+    /// The extents that callers choose, and the batch size: the first open extent that comes first in an
+    /// input and nowhere else. An input without one may be the same for each batch.
+    void find_open_extents() {
         std::optional<std::int64_t> fixed;
+        std::vector<std::string> first, later;
         for (const std::string& name : user_inputs()) {
             const auto sizes = sizes_of(name);
             if (!sizes) continue;
@@ -159,15 +161,31 @@ private:
                     if (i == 0 && !fixed) fixed = sizes->at(i).at("as_int").whole(0, kLargestExtent);
                     continue;
                 }
-                const std::string symbol = expression->at("expr_str").text();
-                if (!is_symbol(symbol)) continue;
-                const auto hint = hint_of(*expression);
-                if (hint) values_.emplace(symbol, *hint);
-                if (i == 0 && batch_symbol_.empty() && !fixed) batch_symbol_ = symbol;
+                const auto symbol = only_symbol(expression->at("expr_str").text());
+                if (!symbol) continue;
+                (i == 0 ? first : later).push_back(*symbol);
+                open_.insert(*symbol);
+                if (const auto hint = hint_of(*expression)) values_.emplace(*symbol, *hint);
             }
         }
-        if (!batch_symbol_.empty()) {
-            if (options_.batch) values_[batch_symbol_] = *options_.batch;
+        for (const auto& [symbol, extent] : options_.dims) {
+            if (!open_.contains(symbol))
+                file_.fail("", "no input has an open extent called " + in_quotes(symbol) + open_extents());
+            if (extent < 1)
+                file_.fail("", "the extent " + in_quotes(symbol) + " cannot be " + std::to_string(extent) +
+                                   ", expected a positive number");
+            values_[symbol] = extent;
+            chosen_.insert(symbol);
+        }
+        const auto batch = std::ranges::find_if(first, [&](const std::string& symbol) {
+            return std::ranges::find(later, symbol) == later.end();
+        });
+        if (batch != first.end()) {
+            batch_symbol_ = *batch;
+            if (options_.batch) {
+                values_[batch_symbol_] = *options_.batch;
+                chosen_.insert(batch_symbol_);
+            }
             const auto known = values_.find(batch_symbol_);
             if (known == values_.end())
                 file_.fail("", "leaves the batch size open (" + batch_symbol_ + "): give it with --batch");
@@ -182,6 +200,13 @@ private:
         }
     }
 
+    std::string open_extents() const {
+        std::string text;
+        for (const std::string& symbol : open_)
+            text += (text.empty() ? "; there are " : ", ") + in_quotes(symbol);
+        return text.empty() ? "; there are none" : text;
+    }
+
     std::optional<std::int64_t> hint_of(const JsonValue& expression) const {
         const auto hint = expression.find("hint");
         if (!hint || !hint->json().is_object()) return {};
@@ -190,51 +215,48 @@ private:
         return number->whole(0, kLargestExtent);
     }
 
-    /// Returns the value of a product of numbers and known symbols; nothing for another expression.
-    std::optional<std::int64_t> product(const std::string& text) const {
-        std::int64_t value = 1;
-        std::size_t begin = 0;
-        while (begin <= text.size()) {
-            const std::size_t end = std::min(text.find('*', begin), text.size());
-            std::string factor = text.substr(begin, end - begin);
-            std::erase(factor, ' ');
-            std::int64_t number = 0;
-            if (!factor.empty() && factor.size() < 19 && std::ranges::all_of(factor, is_digit)) {
-                number = std::stoll(factor);
-            } else if (const auto known = values_.find(factor); known != values_.end()) {
-                number = known->second;
-            } else {
-                return {};
-            }
-            if (__builtin_mul_overflow(value, number, &value)) return {};
-            begin = end + 1;
-        }
-        return value;
-    }
-
     std::int64_t size(const JsonValue& value) const {
         if (const auto number = value.find("as_int")) return number->whole(0, kLargestExtent);
         const JsonValue expression = value.at("as_expr");
         const std::string text = expression.at("expr_str").text();
-        const bool of_batch = options_.batch && !batch_symbol_.empty() && mentions(text, batch_symbol_);
-        if (!of_batch) {
+        // Hints hold for the extents of the example.
+        const bool changes =
+            std::ranges::any_of(chosen_, [&](const std::string& symbol) { return mentions(text, symbol); });
+        if (!changes) {
             if (const auto hint = hint_of(expression)) return *hint;
         }
-        if (const auto known = product(text)) return *known;
-        if (of_batch)
-            expression.fail("is " + in_quotes(text) +
-                            ", which cannot be computed for another batch size: leave out --batch, or export "
-                            "for that size");
+        const auto known = evaluate_size(text, [&](const std::string& symbol) -> std::optional<std::int64_t> {
+            const auto found = values_.find(symbol);
+            return found == values_.end() ? std::nullopt : std::optional(found->second);
+        });
+        if (known && *known >= 0) return *known;
+        if (changes)
+            expression.fail(
+                "is " + in_quotes(text) +
+                ", which cannot be computed for another size: leave out --batch and --dim, or export "
+                "for that size");
         expression.fail("is " + in_quotes(text) +
                         " without a \"hint\" of its size, expected one: export with example inputs");
     }
 
-    const Tensor* tensor(const std::string& name) {
-        if (const auto found = tensors_.find(name); found != tensors_.end())
-            return found->second ? &*found->second : nullptr;
-        std::optional<Tensor>& tensor = tensors_[name];
-        const auto meta = graph_.at("tensor_values").find(name);
-        if (!meta) return nullptr;
+    /// Returns the name of a value of the graph that is being read among those of all graphs, whose tensor is
+    /// known from then on.
+    std::string named(const std::string& name) {
+        if (name.empty()) return {};
+        std::string full = inner_.empty() ? name : inner_.back().prefix + name;
+        if (const auto other = same_as_.find(full); other != same_as_.end()) return other->second;
+        if (!tensors_.contains(full)) tensors_.emplace(full, read_tensor(name));
+        return full;
+    }
+
+    const Tensor* tensor(const std::string& name) const {
+        const auto found = tensors_.find(name);
+        return found != tensors_.end() && found->second ? &*found->second : nullptr;
+    }
+
+    std::optional<Tensor> read_tensor(const std::string& name) const {
+        const auto meta = graph().at("tensor_values").find(name);
+        if (!meta) return {};
         const JsonValue value = meta->placed_at("tensor " + in_quotes(name));
         const auto dtype = dtype_of(value.at("dtype").whole());
         if (!dtype)
@@ -243,15 +265,16 @@ private:
         std::vector<std::int64_t> sizes;
         value.at("sizes").for_each_item([&](const JsonValue& item) { sizes.push_back(size(item)); });
         try {
-            tensor = make_tensor(std::move(sizes), *dtype);
+            return make_tensor(std::move(sizes), *dtype);
         } catch (const std::invalid_argument& error) {
             value.fail(printable(error.what(), 400));
         }
-        return &*tensor;
     }
 
+    const JsonValue& graph() const { return inner_.empty() ? graph_ : inner_.back().graph; }
+
     std::optional<Tensor> copy_of(const std::string& name) {
-        const Tensor* const found = tensor(name);
+        const Tensor* const found = tensor(named(name));
         return found != nullptr ? std::optional(*found) : std::nullopt;
     }
 
@@ -312,12 +335,12 @@ private:
         return space == "aten" ? name : space + "::" + name;
     }
 
-    static void add_values(const JsonValue& list, std::vector<std::string>& values) {
+    void add_values(const JsonValue& list, std::vector<std::string>& values) {
         list.for_each_item([&](const JsonValue& item) {
-            if (const auto value = item.find("as_tensor")) {
-                values.push_back(value->at("name").text());
+            if (const auto tensor = item.find("as_tensor")) {
+                values.push_back(named(tensor->at("name").text()));
             } else if (const auto name = item.find("name")) {
-                values.push_back(name->text());
+                values.push_back(named(name->text()));
             }
         });
     }
@@ -327,23 +350,23 @@ private:
             integers.push_back(number->whole());
             return;
         }
-        const auto known = graph_.find("sym_int_values");
+        const auto known = graph().find("sym_int_values");
         const auto value = known ? known->find(item.at("as_name").text()) : std::nullopt;
         if (value) integers.push_back(size(*value));
     }
 
-    AtenCall::Argument argument(const JsonValue& input) const {
+    AtenCall::Argument argument(const JsonValue& input) {
         AtenCall::Argument argument{input.at("name").text()};
         const JsonValue arg = input.at("arg");
-        if (const auto value = arg.find("as_tensor")) {
-            argument.values.push_back(value->at("name").text());
+        if (const auto one = arg.find("as_tensor")) {
+            argument.values.push_back(named(one->at("name").text()));
         } else if (const auto values = arg.find("as_tensors")) {
             add_values(*values, argument.values);
         } else if (const auto optional = arg.find("as_optional_tensors")) {
             add_values(*optional, argument.values);
         } else if (const auto one = arg.find("as_optional_tensor")) {
             if (const auto tensor = one->find("as_tensor"))
-                argument.values.push_back(tensor->at("name").text());
+                argument.values.push_back(named(tensor->at("name").text()));
         } else if (const auto integer = arg.find("as_int")) {
             argument.integers.push_back(integer->whole());
         } else if (const auto integers = arg.find("as_ints")) {
@@ -365,21 +388,78 @@ private:
         return argument;
     }
 
-    void add_outputs(const JsonValue& output, std::vector<AtenCall::Output>& outputs) {
+    std::vector<std::string> names_of_outputs(const JsonValue& output) {
         std::vector<std::string> names;
-        if (const auto value = output.find("as_tensor")) {
-            names.push_back(value->at("name").text());
+        if (const auto one = output.find("as_tensor")) {
+            names.push_back(named(one->at("name").text()));
         } else if (const auto values = output.find("as_tensors")) {
             add_values(*values, names);
         } else if (const auto optional = output.find("as_optional_tensors")) {
             add_values(*optional, names);
         } else if (const auto one = output.find("as_optional_tensor")) {
-            if (const auto tensor = one->find("as_tensor")) names.push_back(tensor->at("name").text());
+            if (const auto tensor = one->find("as_tensor")) names.push_back(named(tensor->at("name").text()));
         }
-        for (std::string& name : names) {
-            auto found = copy_of(name);
-            outputs.push_back({std::move(name), std::move(found)});
+        return names;
+    }
+
+    void add_outputs(const JsonValue& output, std::vector<AtenCall::Output>& outputs) {
+        for (std::string& name : names_of_outputs(output)) {
+            const Tensor* const found = tensor(name);
+            outputs.push_back({std::move(name), found != nullptr ? std::optional(*found) : std::nullopt});
         }
+    }
+
+    /// Reads the ops of a graph that a node calls once, such as that of "with torch.no_grad()", in the place
+    /// of the node. Returns false for a node that calls none, or may call one of several, or one many times.
+    bool read_called(const JsonValue& node, const std::string& target) {
+        static const std::unordered_set<std::string_view> kOnce{
+            "wrap_with_set_grad_enabled", "wrap_with_autocast", "invoke_subgraph", "wrap",
+            "tag_activation_checkpoint",  "strict_mode",        "hints_wrapper"};
+        constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+        if (!target.starts_with(kHigherOrder) ||
+            !kOnce.contains(std::string_view(target).substr(kHigherOrder.size())))
+            return false;
+        const JsonValue arguments = node.at("inputs");
+        std::optional<JsonValue> called;
+        std::vector<std::optional<JsonValue>> given;
+        arguments.for_each_item([&](const JsonValue& input) {
+            const JsonValue arg = input.at("arg");
+            if (const auto graph = arg.find("as_graph")) {
+                called = graph->at("graph");
+            } else if (called) {
+                given.push_back(arg.find("as_tensor"));
+            }
+        });
+        if (!called || !called->find("nodes")) return false;
+        std::vector<std::string> outer;
+        node.at("outputs").for_each_item([&](const JsonValue& output) {
+            for (std::string& name : names_of_outputs(output)) outer.push_back(std::move(name));
+        });
+        if (outer.empty()) return false;
+        const JsonValue inputs = called->at("inputs");
+        // The last arguments are those of the graph.
+        if (inputs.size() > given.size()) node.fail("calls a graph with too few arguments");
+        std::vector<std::string> passed;
+        for (std::size_t i = given.size() - inputs.size(); i < given.size(); ++i)
+            passed.push_back(given[i] ? named(given[i]->at("name").text()) : std::string());
+        inner_.push_back({*called, outer.front() + '.'});
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const auto tensor = inputs.at(i).find("as_tensor");
+            if (tensor && !passed[i].empty())
+                same_as_[inner_.back().prefix + tensor->at("name").text()] = passed[i];
+        }
+        const JsonValue nodes = called->at("nodes");
+        for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i), i);
+        std::vector<std::string> made;
+        called->at("outputs").for_each_item([&](const JsonValue& output) {
+            for (std::string& name : names_of_outputs(output)) made.push_back(std::move(name));
+        });
+        inner_.pop_back();
+        if (made.size() != outer.size())
+            node.fail("has " + std::to_string(outer.size()) + " outputs, and the graph that it calls " +
+                      std::to_string(made.size()));
+        for (std::size_t i = 0; i < outer.size(); ++i) same_as_[outer[i]] = made[i];
+        return true;
     }
 
     void read_node(const JsonValue& item, std::size_t index) {
@@ -387,6 +467,7 @@ private:
         const std::string target = item.at("target").text();
         const JsonValue node =
             item.placed_at("nodes[" + std::to_string(index) + "] " + in_quotes(name.empty() ? target : name));
+        if (read_called(node, target)) return;
         AtenCall call;
         node.at("outputs").for_each_item([&](const JsonValue& output) { add_outputs(output, call.outputs); });
         // Sizes and checks of sizes.
@@ -410,7 +491,7 @@ private:
             if (const auto user = spec.find("user_output")) tensor = user->at("arg").find("as_tensor");
             if (const auto loss = spec.find("loss_output")) tensor = loss->at("arg");
             if (!tensor) return;
-            const std::string name = tensor->at("name").text();
+            const std::string name = named(tensor->at("name").text());
             if (!known.contains(name)) spec.fail("names " + in_quotes(name) + ", which no node gives");
             program_.outputs.push_back(name);
         });
@@ -421,25 +502,39 @@ private:
     const ReadOptions& options_;
     const JsonValue module_, graph_;
     std::string batch_symbol_;                              ///< empty: the batch size is fixed
+    std::set<std::string> open_;                            ///< symbols of extents of inputs
+    std::set<std::string> chosen_;                          ///< those whose value is not that of the example
     std::unordered_map<std::string, std::int64_t> values_;  ///< values of symbols
-    std::unordered_map<std::string, std::optional<Tensor>> tensors_;
+    std::unordered_map<std::string, std::optional<Tensor>> tensors_;  ///< by names of named()
+    /// Names of values that are others: what a graph that is called gets and gives.
+    std::unordered_map<std::string, std::string> same_as_;
+    /// A graph that a node calls, and what the names of its values begin with.
+    struct Inner {
+        JsonValue graph;
+        std::string prefix;
+    };
+    std::vector<Inner> inner_;
     Program program_;
 };
 
 }  // namespace
 
 bool is_exported_program(const Archive& archive) {
-    return model_of(archive) != nullptr;
+    return !models_of(archive).empty();
 }
 
 NetworkFile read_exported_program(const Archive& archive, const ReadOptions& options) {
-    const Archive::Member* const member = model_of(archive);
-    if (member == nullptr)
+    const std::vector<const Archive::Member*> models = models_of(archive);
+    if (models.empty())
         throw InputError(printable(archive.path().string(), 4096), "",
                          "has no models/NAME.json, expected an archive of torch.export");
-    const JsonFile file(archive.path(), archive.text(*member, kMostProgramBytes));
+    const JsonFile file(archive.path(), archive.text(*models.front(), kMostProgramBytes));
     const Json json = file.parse();
-    return ExportedProgramReader(file, json, options).run(archive.path().stem().string());
+    NetworkFile network = ExportedProgramReader(file, json, options).run(archive.path().stem().string());
+    if (models.size() > 1)
+        network.notes.push_back("has " + std::to_string(models.size()) + " models, of which " +
+                                in_quotes(models.front()->name) + " is read; save the others on their own");
+    return network;
 }
 
 }  // namespace placewright
