@@ -12,7 +12,6 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/measure/host_files.hpp"
-#include "core/measure/steady_memory.hpp"
 
 namespace placewright {
 namespace {
@@ -170,7 +169,6 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     if (!options.make_runner) check_runnable(*problem);
     static std::mutex one_at_a_time;
     const std::scoped_lock lock(one_at_a_time);
-    const SteadyMemory steady;
 
     NetworkRunnerOptions runner_options;
     runner_options.seed = options.seed;

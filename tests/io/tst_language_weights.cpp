@@ -21,7 +21,7 @@ using test::Gguf, test::small_gguf;
 
 namespace {
 
-using Weights = std::map<std::string, std::int64_t>;  ///< name -> bytes
+using Weights = std::map<std::string, qint64>;  ///< name -> bytes
 
 constexpr const char* kPointer =
     "version https://git-lfs.github.com/spec/v1\noid sha256:0123456789abcdef\nsize 4976698672\n";
@@ -70,14 +70,14 @@ Weights weights_of(const Graph& graph) {
         };
         const QJsonArray names = list("parameters"), bytes = list("parameter_bytes");
         for (qsizetype k = 0; k < names.size(); ++k)
-            weights[names[k].toString().toStdString()] = static_cast<std::int64_t>(bytes[k].toDouble());
+            weights[names[k].toString().toStdString()] = bytes[k].toInteger();
     }
     return weights;
 }
 
 std::string safetensors(const Weights& weights) {
     QJsonObject header;
-    std::int64_t at = 0;
+    qint64 at = 0;
     for (const auto& [name, bytes] : weights) {
         header[QString::fromStdString(name)] = QJsonObject{
             {"dtype", "U8"}, {"shape", QJsonArray{bytes}}, {"data_offsets", QJsonArray{at, at + bytes}}};
@@ -149,7 +149,7 @@ private Q_SLOTS:
         QVERIFY(weights_of(unpacked).contains("model.layers.1.mlp.experts.down_proj"));
         QVERIFY(!weights_of(unpacked).contains("model.layers.1.mlp.experts.down_proj_blocks"));
         // 4 experts of 64 x 96 weights.
-        QCOMPARE(weights_of(unpacked).at("model.layers.1.mlp.experts.down_proj"), 4 * 64 * 96 * 2);
+        QCOMPARE(weights_of(unpacked).at("model.layers.1.mlp.experts.down_proj"), qint64{4 * 64 * 96 * 2});
     }
 
     /// The scales of bitsandbytes are tensors below the weight: "q_proj.weight.absmax".

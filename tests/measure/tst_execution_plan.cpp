@@ -25,7 +25,6 @@
 #include "core/measure/measured_search.hpp"
 #include "core/measure/measurement.hpp"
 #include "core/measure/profiler.hpp"
-#include "core/measure/steady_memory.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace placewright {
@@ -337,37 +336,6 @@ private Q_SLOTS:
         pthread_setattr_default_np(&attributes);
         pthread_attr_destroy(&attributes);
         QVERIFY2(text.find("of 16 threads") != std::string::npos, text.c_str());
-    }
-
-    /// Also in threads of a process in which threads asked for memory before.
-    void memoryStaysWhileItIsInUse() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        QSKIP("sanitizers have their own allocator");
-#endif
-        constexpr std::size_t kBlock = 1 << 20, kBlocks = 64;
-        std::jthread([] { QVERIFY(!std::vector<char>(kBlock).empty()); }).join();
-        const SteadyMemory steady;
-        long faults = 0;
-        const auto step = [] {
-            std::vector<std::unique_ptr<char[]>> blocks;
-            for (std::size_t k = 0; k < kBlocks; ++k) blocks.push_back(std::make_unique<char[]>(kBlock));
-            while (!blocks.empty()) blocks.pop_back();
-        };
-        const auto faults_of_thread = [] {
-            rusage usage{};
-            getrusage(RUSAGE_THREAD, &usage);
-            return usage.ru_minflt;
-        };
-        std::jthread([&] {
-            step();
-            step();
-            const long before = faults_of_thread();
-            for (int k = 0; k < 5; ++k) step();
-            faults = faults_of_thread() - before;
-        }).join();
-        // Each page of each block would be one.
-        const long pages = static_cast<long>(5 * kBlocks * kBlock) / sysconf(_SC_PAGESIZE);
-        QVERIFY2(faults < pages / 10, qPrintable(QString::number(faults)));
     }
 
     void anErrorOfAttachingIsThrown() {

@@ -441,6 +441,104 @@ private Q_SLOTS:
         QVERIFY(std::ranges::any_of(some, [](double value) { return value != 0; }));
     }
 
+    /// Equal keys have equal shares, so that what comes out is what one of them would give.
+    void attentionMixesValues() {
+        constexpr std::int64_t width = 8, packed = 4 * (width * width + width);
+        const auto lines = [&](const char* view, const Shape& keys) {
+            return std::vector<Line>{{"x", "input", {{1, 2, width}}},
+                                     {"keys", view, {keys}, {"x"}},
+                                     {"y",
+                                      "multi_head_attention_forward",
+                                      {{1, 2, width}},
+                                      {"x", "keys", "keys"},
+                                      packed,
+                                      0,
+                                      {{"heads", "2"}}}};
+        };
+        Step one(lines("identity", {1, 2, width})), many(lines("expand", {5, 2, width}));
+        const std::vector<double> expected = one.output("y"), found = many.output("y");
+        QCOMPARE(found.size(), expected.size());
+        for (std::size_t k = 0; k < found.size(); ++k) QVERIFY(std::abs(found[k] - expected[k]) < 1e-5);
+    }
+
+    void attentionReadsMasks_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("differs");
+        QTest::newRow("of scores") << "scores" << true;
+        QTest::newRow("of scores of heads") << "heads" << true;
+        QTest::newRow("of keys") << "keys" << true;
+        QTest::newRow("of another shape") << "other" << false;
+    }
+    void attentionReadsMasks() {
+        QFETCH(QString, name);
+        QFETCH(bool, differs);
+        constexpr std::int64_t width = 8, packed = 4 * (width * width + width);
+        const std::map<QString, Shape> masks{
+            {"scores", {6, 6}}, {"heads", {4, 6, 6}}, {"keys", {2, 6}}, {"other", {3, 3}}};
+        std::vector<Line> lines{{"x", "input", {{6, 2, width}}},
+                                {"mask", "input", {masks.at(name)}},
+                                {"y",
+                                 "multi_head_attention_forward",
+                                 {{6, 2, width}},
+                                 {"x", "x", "x"},
+                                 packed,
+                                 0,
+                                 {{"heads", "2"}}}};
+        const std::vector<double> open = Step(lines).output("y");
+        lines[2].inputs.push_back("mask");
+        const std::vector<double> masked = Step(lines).output("y");
+        QCOMPARE(masked.size(), open.size());
+        QCOMPARE(masked != open, differs);
+    }
+
+    /// The projections of a decoder that reads an encoder are parts of one parameter in TorchScript.
+    void attentionReadsPartsOfWeights() {
+        constexpr std::int64_t width = 8;
+        const std::vector<Line> lines{
+            {"x", "input", {{6, 2, width}}},
+            {"memory", "input", {{4, 2, width}}},
+            {"weights",
+             "split",
+             {{width, width}, {2 * width, width}},
+             {},
+             3 * width * width,
+             0,
+             {{"parameters", R"(["w"])"}, {"parameter_bytes", "[768]"}, {"parameter_shapes", "[[24,8]]"}}},
+            {"biases",
+             "split",
+             {{width}, {2 * width}},
+             {},
+             3 * width,
+             0,
+             {{"parameters", R"(["b"])"}, {"parameter_bytes", "[96]"}, {"parameter_shapes", "[[24]]"}}},
+            {"y",
+             "multi_head_attention_forward",
+             {{6, 2, width}},
+             {"x", "memory", "memory", "weights", "biases", "weights:1", "biases:1"},
+             width * width + width,
+             0,
+             {{"heads", "2"}, {"dropout", "1"}}},
+            {"loss", "mean", {{}}, {"y"}}};
+        QCOMPARE(reasons(lines), std::vector<std::string>{});
+        Step whole(lines), split(lines, true);
+        QCOMPARE(split.output("y"), whole.output("y"));
+        const std::vector<double> gradient = whole.gradient("weights");
+        QCOMPARE(gradient.size(), static_cast<std::size_t>(3 * width * width));
+        QVERIFY(std::ranges::any_of(gradient, [](double value) { return value != 0; }));
+        QCOMPARE(split.gradient("weights"), gradient);
+    }
+
+    void weightsMayBeStoredAsColumns() {
+        std::vector<Line> lines{{"x", "input", {{2, 3, 4}}},
+                                {"w", "parameter", {{4, 5}}, {}, 20},
+                                {"y", "linear", {{2, 3, 5}}, {"x", "w"}}};
+        QCOMPARE(reasons(lines), std::vector<std::string>{});
+        Step columns(lines);
+        lines[2].kind = "matmul";
+        Step product(lines);
+        QCOMPARE(columns.output("y"), product.output("y"));
+    }
+
     void equationFollowsFromShapes() {
         const auto lines = [](const char* equation, const Shape& first, const Shape& second, const Shape& to,
                               double flops) {
@@ -514,6 +612,18 @@ private Q_SLOTS:
         // The mean of 52 numbers, of which each of 16 and of 12 parameters has a share.
         for (const double gradient : step.gradient("y")) QVERIFY(std::abs(gradient - 3.0 / 52) < 1e-6);
         for (const double gradient : step.gradient("r")) QVERIFY(std::abs(gradient - 4.0 / 52) < 1e-6);
+    }
+
+    /// "y[:2] = x" is a copy that changes the whole of which its output is a part.
+    void aCopyIntoAPartChangesTheWhole() {
+        const std::vector<Line> lines{{"x", "input", {{2, 3}}},
+                                      {"y", "clone", {{2, 3}, {4, 3}}, {"x"}, 0, 0, {}, true},
+                                      {"z", "relu", {{4, 3}}, {"y:1"}}};
+        QCOMPARE(reasons(lines), std::vector<std::string>{});
+        Step step(lines);
+        std::vector<double> expected = step.output("x");
+        expected.resize(12);
+        QCOMPARE(step.output("y", 1), expected);
     }
 
     void whatDoesNotFitIsRefused() {

@@ -3,8 +3,10 @@
 // are those of autograd over the whole network.
 #include <algorithm>
 #include <cmath>
+#include <unistd.h>
 
 #include <QtTest>
+#include <sys/resource.h>
 
 #include "core/graph/network_builder.hpp"
 #include "core/graph/networks.hpp"
@@ -365,6 +367,73 @@ private Q_SLOTS:
         const OpId dropout = *problem->graph->find("dropout");
         QCOMPARE(placed.output(problem->output_begin[dropout]),
                  placed.output(problem->input[problem->input_begin[dropout]]));
+    }
+
+    void otherPrecisionsRun_data() {
+        QTest::addColumn<int>("network");
+        QTest::addColumn<bool>("autocast");
+        for (int k = 0; k < 2; ++k) {
+            QTest::addRow("%s, autocast", kCases[static_cast<std::size_t>(k)].name) << k << true;
+            QTest::addRow("%s, bfloat16", kCases[static_cast<std::size_t>(k)].name) << k << false;
+        }
+    }
+    void otherPrecisionsRun() {
+        QFETCH(int, network);
+        QFETCH(bool, autocast);
+        ProblemOptions options;
+        options.precision = autocast ? Precision::amp_bf16 : Precision::bf16;
+        const auto problem = test::problem(kCases[static_cast<std::size_t>(network)].make(),
+                                           test::uniform_machine(2), options);
+        Random random(7);
+        Placed alone(problem, Placement(problem->groups, 0));
+        Placed placed(problem, test::random_placement(*problem, random));
+        alone.step();
+        placed.step();
+        if (QTest::currentTestFailed()) return;
+        for (OpId op = 0; op < problem->graph->size(); ++op) {
+            if (problem->graph->op(op).phase == Phase::update)
+                QCOMPARE(placed.executor.runner().read_gradient(problem->graph->op(op).forward_op),
+                         alone.executor.runner().read_gradient(problem->graph->op(op).forward_op));
+        }
+    }
+
+    /// A tensor that begins with page faults takes several times as long as the op that writes it.
+    void memoryStaysWhileAPlacementRuns() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers have their own allocator");
+#endif
+        constexpr std::int64_t kElements = 10'000'000;
+        GraphBuilder net("large", 1, Training::none);
+        std::string last;
+        for (const char* name : {"x", "a", "b", "c"}) {
+            Op op;
+            op.name = name;
+            op.kind = last.empty() ? "input" : "relu";
+            op.outputs = {make_tensor({1, kElements})};
+            net.add(std::move(op),
+                    last.empty() ? std::vector<std::string>{} : std::vector<std::string>{last});
+            last = name;
+        }
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        Executor executor(problem, make_execution_plan(problem, Placement(problem->groups, 0)),
+                          std::vector<PhysicalDevice>(1),
+                          measure_module().make_runner(problem, Placement(problem->groups, 0),
+                                                       std::vector<PhysicalDevice>(1), {}));
+        const auto step = [&] {
+            StepRecord record;
+            QVERIFY(executor.run_step(record));
+        };
+        const auto faults = [] {
+            rusage usage{};
+            getrusage(RUSAGE_SELF, &usage);
+            return usage.ru_minflt;
+        };
+        step();
+        step();
+        const long before = faults();
+        for (int k = 0; k < 4; ++k) step();
+        const long pages = 4 * 3 * 4 * kElements / sysconf(_SC_PAGESIZE);
+        QVERIFY2(faults() - before < pages / 10, qPrintable(QString::number(faults() - before)));
     }
 
     /// All kinds and attributes of the shipped networks are known. Nothing is run.

@@ -77,6 +77,8 @@ std::optional<std::string> scaled(ChainProgram& program, NodeIndex product) {
     return {};
 }
 
+constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
+
 void merge_module(ChainProgram& program, std::size_t in_projection) {
     auto& parameters = program.program().parameters;
     const std::string module = module_of(parameters[in_projection].path);
@@ -129,7 +131,7 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
                 return;
         }
     }
-    std::vector<std::string> inputs, held;
+    std::vector<std::string> projected, inputs, held;
     double work = 0;
     std::int64_t head = 0;
     for (const NodeIndex i : chain) {
@@ -141,9 +143,12 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
                 extents && !extents->empty())
                 head = extents->back();
         }
-        for (const std::string& input : program.node(i).inputs) {
+        const std::string& kind = program.node(i).kind;
+        const std::size_t factor = kind == "addmm" ? 1 : kind == "linear" || kind == "matmul" ? 0 : kNoInput;
+        for (std::size_t k = 0; k < program.node(i).inputs.size(); ++k) {
+            const std::string& input = program.node(i).inputs[k];
             if (chain.contains(program.producer(input))) continue;
-            auto& list = program.parameter(input) != nullptr ? held : inputs;
+            auto& list = program.parameter(input) != nullptr ? held : k == factor ? projected : inputs;
             if (std::ranges::find(list, input) == list.end()) list.push_back(input);
         }
     }
@@ -153,8 +158,13 @@ void merge_module(ChainProgram& program, std::size_t in_projection) {
         attributes["heads"] = std::to_string(result->back() / head);
     if (dropouts > 0) attributes["dropout"] = "1";
     if (fused > 0) attributes["fused"] = "1";
-    // Query, key and value are one tensor in self-attention.
-    if (inputs.size() == 1) inputs.assign(3, inputs.front());
+    // Query, key and value are one tensor in self-attention, and two where a decoder reads an encoder. Masks,
+    // and weights that are computed, come after them.
+    while (!projected.empty() && projected.size() < 3) projected.push_back(projected.back());
+    for (const std::string& input : inputs) {
+        if (std::ranges::find(projected, input) == projected.end()) projected.push_back(input);
+    }
+    inputs = std::move(projected);
     inputs.insert(inputs.end(), held.begin(), held.end());
     program.merge({chain.begin(), chain.end()}, "multi_head_attention_forward", std::move(inputs),
                   std::move(attributes), work);

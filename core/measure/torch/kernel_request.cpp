@@ -203,8 +203,9 @@ Kernel make_kernel(const Graph& graph, OpId op) {
                                                   make_elementwise, make_reduction, make_other};
     for (const Maker make : kMakers) {
         if (auto kernel = make(request)) {
-            if (make == make_elementwise && request.outputs() > 1)
-                return with_changed_views(*std::move(kernel), request);
+            // So does "y[:2] = x", which is a copy.
+            const bool changes = make == make_elementwise || request.kind() == "clone";
+            if (changes && request.outputs() > 1) return with_changed_views(*std::move(kernel), request);
             return *std::move(kernel);
         }
     }

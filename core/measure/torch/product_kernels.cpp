@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include <torch/nn/functional/activation.h>
+#include <limits>
+#include <optional>
+#include <vector>
 
 #include "core/measure/torch/kernel_request.hpp"
 
@@ -50,17 +51,19 @@ Kernel linear(const KernelRequest& request) {
     }
     if (request.inputs() >= 2) {
         const Shape& weight = request.input(1);
-        if (weight.size() != 2 || weight[1] != from.back() || weight[0] != features)
+        // A file may store the weight of several layers once, for all of them as columns.
+        const bool columns = weight == Shape{from.back(), features} && from.back() != features;
+        if (!columns && weight != Shape{features, from.back()})
             refuse("its weight is " + shape_text(weight) + ", expected " +
                    shape_text({features, from.back()}));
         const bool bias_read = request.inputs() > 2;
         if (!bias_read && request.parameter_count() > 0) kernel.parameters = {{features}};
         request.expect_parameters(kernel.parameters);
-        kernel.forward = [bias_read](const KernelCall& call) -> Tensors {
+        kernel.forward = [bias_read, columns](const KernelCall& call) -> Tensors {
             const at::Tensor bias = bias_read                 ? call.inputs[2]
                                     : call.parameters.empty() ? at::Tensor()
                                                               : call.parameters[0];
-            return {at::linear(call.inputs[0], call.inputs[1], bias)};
+            return {at::linear(call.inputs[0], columns ? call.inputs[1].t() : call.inputs[1], bias)};
         };
         return kernel;
     }
@@ -147,7 +150,74 @@ Kernel attention(const KernelRequest& request) {
             }};
 }
 
-/// torch.nn.MultiheadAttention: projections of query, key and value, attention, projection of the result.
+/// What an op of attention reads: query, key and value, then masks of the scores or of the keys, and where
+/// the parameters do not hold the projections of the inputs, their weights and biases as parts.
+struct AttentionInputs {
+    std::size_t key = 0, value = 0;
+    std::optional<std::size_t> score_mask, key_mask;
+    std::vector<std::size_t> weights, biases;
+};
+
+AttentionInputs attention_inputs(const KernelRequest& request, bool weights_read) {
+    AttentionInputs found;
+    const Shape& query = request.input();
+    const std::int64_t width = query.back();
+    const auto is_sequence = [&](std::size_t k) {
+        const Shape& shape = request.input(k);
+        return shape.size() == 3 && shape[1] == query[1] && shape[2] == width;
+    };
+    std::size_t k = 1;
+    if (k < request.inputs() && is_sequence(k)) found.key = found.value = k++;
+    if (k < request.inputs() && is_sequence(k) && request.input(k) == request.input(found.key))
+        found.value = k++;
+    // One product projects what is one tensor.
+    const auto same = [&](std::size_t a, std::size_t b) {
+        return request.op().inputs[a] == request.op().inputs[b];
+    };
+    if (same(found.value, found.key)) found.value = found.key;
+    if (found.value == found.key && same(found.key, 0)) found.value = found.key = 0;
+    const std::int64_t length = query[0], batch = query[1], keys = request.input(found.key)[0];
+    for (; k < request.inputs(); ++k) {
+        const Shape& shape = request.input(k);
+        const bool whole = !shape.empty() && shape.front() % width == 0 && shape.front() <= 3 * width;
+        if (weights_read && shape.size() == 2 && whole && shape[1] == width) {
+            found.weights.push_back(k);
+        } else if (weights_read && shape.size() == 1 && whole) {
+            found.biases.push_back(k);
+        } else if (const DType type = request.input_type(k); !is_floating(type) && type != DType::boolean) {
+            continue;
+        } else if (shape == Shape{length, keys} ||
+                   (shape.size() == 3 && shape[1] == length && shape[2] == keys)) {
+            found.score_mask = k;
+        } else if (shape == Shape{batch, keys}) {
+            found.key_mask = k;
+        }
+    }
+    return found;
+}
+
+std::int64_t joined_rows(const KernelRequest& request, const std::vector<std::size_t>& parts) {
+    std::int64_t rows = 0;
+    for (const std::size_t k : parts) rows += request.input(k).front();
+    return rows;
+}
+
+at::Tensor joined(const Tensors& inputs, const std::vector<std::size_t>& parts) {
+    if (parts.empty()) return {};
+    Tensors all;
+    for (const std::size_t k : parts) all.push_back(inputs[k]);
+    return all.size() == 1 ? all[0] : at::cat(all);
+}
+
+/// What is added to scores where a mask says so: a boolean one takes keys out.
+at::Tensor added_mask(const at::Tensor& mask, const at::Tensor& scores) {
+    if (mask.scalar_type() != at::kBool) return mask.to(scores.scalar_type());
+    return at::zeros(mask.sizes(), scores.options())
+        .masked_fill(mask, std::numeric_limits<float>::lowest() / 4);
+}
+
+/// torch.nn.MultiheadAttention: projections of query, key and value, attention, projection of the result, as
+/// torch.nn.functional.multi_head_attention_forward computes them.
 Kernel multi_head_attention(const KernelRequest& request) {
     request.expect_rank(3);
     const std::int64_t width = request.input().back();
@@ -159,20 +229,61 @@ Kernel multi_head_attention(const KernelRequest& request) {
         refuse(
             "the network file does not give its number of heads: export the network again, or add an "
             "attribute \"heads\"");
+    const std::int64_t count = request.parameter_count(), square = width * width;
+    const bool weights_read = count == square || count == square + width;
+    const bool bias = count == square + width || count == 4 * (square + width);
     Kernel kernel;
-    kernel.parameters = {{3 * width, width}, {3 * width}, {width, width}, {width}};
+    if (!weights_read) kernel.parameters.push_back({3 * width, width});
+    if (!weights_read && bias) kernel.parameters.push_back({3 * width});
+    kernel.parameters.push_back({width, width});
+    if (bias) kernel.parameters.push_back({width});
     request.expect_parameters(kernel.parameters);
-    kernel.forward = [width, heads = *heads](const KernelCall& call) -> Tensors {
-        namespace F = torch::nn::functional;
+    const AttentionInputs read = attention_inputs(request, weights_read);
+    if (weights_read && joined_rows(request, read.weights) != 3 * width)
+        refuse("it reads no weights for its query, key and value");
+    const bool drops = request.has("dropout");
+    kernel.forward = [=, heads = *heads](const KernelCall& call) -> Tensors {
+        const at::Tensor weight = weights_read ? joined(call.inputs, read.weights) : call.parameters[0];
+        const at::Tensor offset = weights_read ? joined(call.inputs, read.biases)
+                                  : bias       ? call.parameters[1]
+                                               : at::Tensor();
+        const auto part = [&](const at::Tensor& from, std::int64_t begin, std::int64_t parts) {
+            return at::linear(from, weight.narrow(0, begin * width, parts * width),
+                              offset.defined() ? offset.narrow(0, begin * width, parts * width) : offset);
+        };
         const at::Tensor& query = call.inputs[0];
-        const at::Tensor& key = call.inputs.size() > 1 ? call.inputs[1] : query;
-        const at::Tensor& value = call.inputs.size() > 2 ? call.inputs[2] : key;
-        const auto options =
-            F::MultiheadAttentionForwardFuncOptions(width, heads, call.parameters[0], call.parameters[1], {},
-                                                    {}, false, 0.0, call.parameters[2], call.parameters[3])
-                .training(call.training)
-                .need_weights(false);
-        return {std::get<0>(F::multi_head_attention_forward(query, key, value, options))};
+        Tensors maps;
+        if (read.value == 0) {
+            maps = part(query, 0, 3).chunk(3, -1);
+        } else if (read.key == read.value) {
+            maps = part(call.inputs[read.key], 1, 2).chunk(2, -1);
+            maps.insert(maps.begin(), part(query, 0, 1));
+        } else {
+            maps = {part(query, 0, 1), part(call.inputs[read.key], 1, 1),
+                    part(call.inputs[read.value], 2, 1)};
+        }
+        // [tokens, batch, width] as [batch * heads, tokens, width of a head].
+        const std::int64_t batch = query.size(1), head = width / heads;
+        for (at::Tensor& map : maps)
+            map = map.contiguous().view({map.size(0), batch * heads, head}).transpose(0, 1);
+        at::Tensor scores =
+            at::bmm(maps[0] * (1 / std::sqrt(static_cast<double>(head))), maps[1].transpose(1, 2));
+        if (read.score_mask) scores = scores + added_mask(call.inputs[*read.score_mask], scores);
+        if (read.key_mask)
+            scores = (scores.view({batch, heads, scores.size(1), scores.size(2)}) +
+                      added_mask(call.inputs[*read.key_mask], scores).view({batch, 1, 1, scores.size(2)}))
+                         .view(scores.sizes());
+        at::Tensor shares = at::softmax(scores, -1);
+        if (drops && call.training) {
+            constexpr double kKept = 0.5;
+            at::Tensor noise = at::empty_like(shares);
+            noise.bernoulli_(kKept, call.generator).div_(kKept);
+            shares = shares * noise;
+        }
+        const at::Tensor mixed =
+            at::bmm(shares, maps[2]).transpose(0, 1).contiguous().view({query.size(0), batch, width});
+        const std::size_t out = weights_read ? 0 : bias ? 2 : 1;
+        return {at::linear(mixed, call.parameters[out], bias ? call.parameters[out + 1] : at::Tensor())};
     };
     return kernel;
 }

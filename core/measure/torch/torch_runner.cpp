@@ -21,6 +21,8 @@
 #include "core/base/text.hpp"
 #include "core/graph/gradients.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/graph/precision.hpp"
+#include "core/measure/torch/kept_memory.hpp"
 #include "core/measure/torch/kernel.hpp"
 #include "core/measure/torch/kernel_request.hpp"
 #include "core/measure/torch/memory_tracker.hpp"
@@ -257,7 +259,9 @@ private:
             const std::string text = first_line(error.what_without_backtrace());
             if (text.find("memory") != std::string::npos && text.find("alloc") != std::string::npos)
                 fail_memory(device, what(), text);
-            throw MeasureError(what() + " failed in LibTorch: " + text);
+            const bool half = text.find("not implemented for 'Half'") != std::string::npos;
+            throw MeasureError(what() + " failed in LibTorch: " + text +
+                               (half ? "; CPUs have few kernels for float16, choose bfloat16" : ""));
         } catch (const std::invalid_argument& error) {
             throw MeasureError(what() + ": " + error.what());
         } catch (const std::exception& error) {
@@ -292,6 +296,7 @@ private:
         return kind_info(graph_.op(forward).kind).range && graph_.op(forward).outputs.size() == 1;
     }
 
+    KeptMemory kept_;  ///< first: it outlives all tensors
     std::shared_ptr<const Problem> problem_;
     const Graph& graph_;
     NetworkRunnerOptions options_;
@@ -432,7 +437,7 @@ void TorchRunner::allocate() {
                 node.buffers.push_back(value.to(at::TensorOptions().dtype(scalar_type(dtype)).device(at)));
             }
             // Of the op's own, so that its masks do not depend on what else runs.
-            if (op.kind.find("dropout") != std::string::npos)
+            if (op.kind.find("dropout") != std::string::npos || op.attributes.contains("dropout"))
                 node.generator = at.is_cpu() ? at::detail::createCPUGenerator()
                                              : at::globalContext().defaultGenerator(at).clone();
             synchronize(device);
@@ -448,8 +453,14 @@ Tensors TorchRunner::run_kernel(Node& node, const Op& op, const Tensors& inputs)
     options = options.device(
         inputs.empty() ? (node.parameters.empty() ? c10::Device(c10::kCPU) : node.parameters[0].device())
                        : inputs[0].device());
-    Tensors results =
-        node.kernel.forward({inputs, node.parameters, node.buffers, node.generator, options, training_});
+    // Autocast: parameters of float32 that are read in a narrower type.
+    Tensors narrow;
+    if (cast_parameter_bytes(op) > 0) {
+        for (const at::Tensor& parameter : node.parameters)
+            narrow.push_back(parameter.to(scalar_type(op.outputs.front().dtype)));
+    }
+    Tensors results = node.kernel.forward({inputs, narrow.empty() ? node.parameters : narrow, node.buffers,
+                                           node.generator, options, training_});
     for (std::size_t k = 0; k < std::min(results.size(), op.outputs.size()); ++k) {
         if (op.outputs[k].shape && results[k].sizes() != at::IntArrayRef(*op.outputs[k].shape))
             refuse("it made " + shape_text(results[k].sizes().vec()) + ", but the network file says " +

@@ -241,13 +241,24 @@ std::int64_t joined_dimension(const KernelRequest& request, const Shape& whole,
     refuse("its parts do not add up to " + shape_text(whole) + " along any dimension");
 }
 
+/// Parts of a tensor, or of a parameter.
 Kernel split(const KernelRequest& request) {
-    const std::int64_t dim = joined_dimension(request, request.input(), request.output_shapes());
+    Kernel kernel;
+    if (request.inputs() == 0) {
+        if (request.held_shapes().size() != 1)
+            refuse("the network file does not give the shape of its parameter");
+        kernel.parameters = request.held_shapes();
+    } else {
+        request.expect_parameters({});
+    }
+    const Shape& whole = request.inputs() == 0 ? kernel.parameters.front() : request.input();
+    const std::int64_t dim = joined_dimension(request, whole, request.output_shapes());
     std::vector<std::int64_t> sizes;
     for (const Shape& part : request.output_shapes()) sizes.push_back(part[static_cast<std::size_t>(dim)]);
-    return {{}, {}, [sizes, dim](const KernelCall& call) -> Tensors {
-                return call.inputs[0].split_with_sizes(sizes, dim);
-            }};
+    kernel.forward = [sizes, dim](const KernelCall& call) -> Tensors {
+        return (call.inputs.empty() ? call.parameters[0] : call.inputs[0]).split_with_sizes(sizes, dim);
+    };
+    return kernel;
 }
 
 Kernel unbind(const KernelRequest& request) {
@@ -403,7 +414,8 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
         "pad",      "roll",   "flip",   "pixel_shuffle", "pixel_unshuffle", "tril",       "triu"};
     if (!reshapes && std::ranges::find(kOthers, kind) == kOthers.end()) return std::nullopt;
 
-    if (request.inputs() == 0 && request.parameter_count() > 0) {
+    const bool splits = kind == "split" || kind == "chunk";
+    if (!splits && request.inputs() == 0 && request.parameter_count() > 0) {
         // A parameter in another form.
         const Shape to = request.output();
         Kernel kernel{{to}, {}, [](const KernelCall& call) -> Tensors { return {call.parameters[0] * 1}; }};
@@ -414,6 +426,7 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
             };
         return kernel;
     }
+    if (splits) return split(request);
     request.expect_inputs(1);
     const Shape& to = request.output();
     const auto same_count = [&] {
@@ -429,7 +442,6 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
     if (kind == "expand") return one_input([to](const at::Tensor& x) { return x.expand(to); });
     if (kind == "permute") return permute(request);
     if (kind == "transpose") return transpose(request);
-    if (kind == "split" || kind == "chunk") return split(request);
     if (kind == "unbind") return unbind(request);
     if (kind == "clone") return one_input([](const at::Tensor& x) { return x.clone(); });
     if (kind == "contiguous") return one_input([](const at::Tensor& x) { return x.contiguous(); });
