@@ -157,7 +157,13 @@ void ChainProgram::merge(const std::vector<NodeIndex>& chain, const std::string&
                          std::vector<std::string> inputs, std::map<std::string, std::string> attributes,
                          std::optional<double> of_all) {
     Json merged = Json::array();
-    for (const NodeIndex i : chain) merged.push_back(node(i).name.empty() ? output(i) : node(i).name);
+    for (const NodeIndex i : chain) {
+        merged.push_back(node(i).name.empty() ? output(i) : node(i).name);
+        // A node may stand for others already.
+        const auto own = node(i).attributes.find("merged");
+        if (own == node(i).attributes.end()) continue;
+        for (Json& name : json_value(own->second)) merged.push_back(std::move(name));
+    }
     const NodeIndex last = *std::ranges::max_element(chain);
     Program::Node result;
     result.kind = kind;

@@ -87,7 +87,7 @@ std::string search_by_modules(const Graph& graph, const std::string& module) {
            depth + " (--group scope:" + depth + ")";
 }
 
-std::string cut_blocks(const Problem& problem, const Placement& placement) {
+std::string cut_blocks(const Problem& problem, const Placement& placement, std::set<OpId>& adds) {
     NameList cut;
     std::string first;
     std::set<std::string> seen;
@@ -95,6 +95,7 @@ std::string cut_blocks(const Problem& problem, const Placement& placement) {
         const std::string& add = problem.graph->op(block.add).name;
         std::set<DeviceId> devices;
         for (const OpId op : block.ops) devices.insert(placement[problem.grouping.group_of[op]]);
+        if (devices.size() > 1) adds.insert(block.add);
         if (devices.size() < 2 || !seen.insert(block.scope.empty() ? add : block.scope).second) continue;
         if (first.empty()) first = dotted(block.scope);
         cut.add((block.scope.empty() ? "joined by " + add : dotted(block.scope)) + " (" +
@@ -145,6 +146,51 @@ void refuse_apart(const PlacedNetwork& placed, const MapModules& modules) {
     }
 }
 
+/// Whether a value is one number, which PyTorch reads from the CPU on any device.
+bool is_number(const Tensor& tensor) {
+    return tensor.shape && tensor.shape->empty();
+}
+
+/// Warns of ops that are in no module of the map and read tensors of several devices: nothing moves these
+/// tensors. `joined` are the adds of residual connections, of which there is a warning already.
+void warn_of_joins(const Problem& problem, const MapModules& modules, const MapEntries& entries,
+                   const std::set<OpId>& joined, WrittenPlacement& written) {
+    NameTree tree;
+    for (const auto& [key, device] : entries) tree.add(key, device);
+    const Graph& graph = *problem.graph;
+    std::vector<DeviceId> device_of(graph.size(),
+                                    kInvalidDevice);  // where its result, or first its weights are
+    for (const auto& item : modules.items) {
+        if (!item.parameters.empty()) device_of[item.op] = tree.device_of(item.parameters.front());
+    }
+    NameList apart;
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        if (op.phase != Phase::forward || op.kind == "input") continue;
+        if (const DeviceId device = tree.device_of(dotted(op.scope)); device != kInvalidDevice) {
+            device_of[id] = device;
+            continue;
+        }
+        std::set<DeviceId> devices;
+        const auto reads = [&](DeviceId device) {
+            if (device == kInvalidDevice) return;
+            if (device_of[id] == kInvalidDevice) device_of[id] = device;
+            devices.insert(device);
+        };
+        reads(device_of[id]);
+        for (const TensorRef& input : op.inputs) {
+            if (!is_number(graph.op(input.op).outputs[input.output])) reads(device_of[input.op]);
+        }
+        if (devices.size() > 1 && !joined.contains(id))
+            apart.add(op.name, "of", devices_text(problem, devices));
+    }
+    if (!apart.empty())
+        written.warnings.push_back(
+            "ops outside of the modules of the map read tensors of several devices: " + apart.text() +
+            "; PyTorch may stop there with \"Expected all tensors to be on the same device\": keep what they "
+            "read on one device, or move it there in the code of the model");
+}
+
 /// Warns of ops that run elsewhere than placed when the map is loaded, with the step time that follows.
 void warn_of_moved(const PlacedNetwork& placed, const Placement& loaded, WrittenPlacement& written) {
     const Problem& problem = *placed.problem;
@@ -190,7 +236,36 @@ void warn_of_latents(const PlacedNetwork& placed, const Placement& loaded, Writt
             devices);
 }
 
+/// Accelerate's hook of the whole model moves parameters that are in no module to its first device.
+void warn_of_own_parameters(const Problem& problem, const MapModules& modules, const MapEntries& entries,
+                            WrittenPlacement& written) {
+    const auto is_cpu = [&](DeviceId device) {
+        return problem.machine->device(device).kind == DeviceKind::cpu;
+    };
+    const auto first =
+        std::ranges::find_if(entries, [&](const auto& entry) { return !is_cpu(entry.second); });
+    if (first == entries.end()) return;
+    NameList moved;
+    for (const auto& [key, device] : entries) {
+        if (modules.names.contains(key) && module_of(key).empty() && device != first->second)
+            moved.add(key, "on", problem.machine->device(device).name);
+    }
+    if (!moved.empty())
+        written.warnings.push_back("parameters of the model itself are moved to " +
+                                   problem.machine->device(first->second).name +
+                                   " by Accelerate: " + moved.text());
+}
+
 }  // namespace
+
+std::vector<std::string> parameter_keys(const PlacedNetwork& placed) {
+    const MapModules modules(*placed.problem);
+    std::vector<std::string> keys;
+    for (const auto& [key, device] : full_entries(placed, modules)) {
+        if (modules.names.contains(key) && !modules.modules.contains(key)) keys.push_back(key);
+    }
+    return keys;
+}
 
 WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     const Problem& problem = *placed.problem;
@@ -218,8 +293,15 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     if (const auto& weights = placed.reading.language.weights)
         written.warnings.push_back("placed for weights in " + std::string(to_string(*weights)) +
                                    ": load a model whose weights are stored so");
-    if (std::string cut = cut_blocks(problem, loaded); !cut.empty())
+    if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) < 16)
+        written.warnings.push_back("placed for a cache in " + std::string(to_string(*cache)) +
+                                   ": Transformers keeps it in 16 bits unless generate() is called with "
+                                   "cache_implementation=\"quantized\"");
+    std::set<OpId> adds;
+    if (std::string cut = cut_blocks(problem, loaded, adds); !cut.empty())
         written.warnings.push_back(std::move(cut));
+    warn_of_joins(problem, modules, entries, adds, written);
+    warn_of_own_parameters(problem, modules, entries, written);
     if (on_cpu && on_gpu)
         written.warnings.emplace_back(
             "Accelerate keeps modules on \"cpu\" there, but runs them on the first GPU of the map");

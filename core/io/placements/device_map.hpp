@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/io/placements/placed_network.hpp"
 
@@ -31,8 +33,14 @@ enum class DeviceMapForm : std::uint8_t { full, compact };
 /// - Blocks whose residual connection is cut. For an add of two tensors of the same size as its result, the
 /// fork is the last op that both depend on; the block is the smallest scope that contains the add and all ops
 /// between.
+/// - Other ops outside of all modules of the map that read tensors of several devices.
+/// - Parameters of the model itself, which Accelerate keeps on the first device of the map.
 /// - Modules on "cpu", which Accelerate runs on the first GPU.
 WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form);
+
+/// Returns the keys that are parameters of modules whose parts are on several devices. Accelerate's
+/// dispatch_model moves modules alone: who loads the map has to move these parameters.
+std::vector<std::string> parameter_keys(const PlacedNetwork& placed);
 
 /// Returns the nearest placement that a device map can express, as the run that loads the map executes it.
 /// Each module whose ops are on several devices moves, together with the modules that share its parameters,

@@ -140,6 +140,22 @@ void warn_of_inference(WrittenPlacement& written, const PlacedNetwork& placed, c
 
 }  // namespace
 
+std::size_t stage_count(const PlacedNetwork& placed) {
+    try {
+        return stages_of(placed, layers_of(placed), "").size();
+    } catch (const PlacementError&) {
+        return 0;
+    }
+}
+
+std::string stage_devices(const PlacedNetwork& placed) {
+    try {
+        return visible_devices(placed, stages_of(placed, layers_of(placed), ""));
+    } catch (const PlacementError&) {
+        return {};
+    }
+}
+
 std::string weights_note(const PlacedNetwork& placed) {
     const auto& weights = placed.reading.language.weights;
     if (!weights) return {};
@@ -178,7 +194,13 @@ WrittenPlacement vllm_script(const PlacedNetwork& placed) {
     if (sequences > 1) text += " --max-num-seqs " + std::to_string(sequences);
     if (const auto& cache = placed.reading.language.cache; cache && bits_of(*cache) == 8)
         text += " --kv-cache-dtype fp8";
-    return with_moved_ends(text + '\n', placed, layers, "vLLM");
+    WrittenPlacement written = with_moved_ends(text + '\n', placed, layers, "vLLM");
+    if (const auto& cache = placed.reading.language.cache; cache && *cache == WeightType::int4)
+        written.warnings.emplace_back(
+            "vLLM has no cache in int4: it keeps 16 bits a number, four times what was placed");
+    if (const auto& cache = placed.reading.language.cache; cache && *cache == WeightType::int8)
+        written.warnings.emplace_back("vLLM has no cache in int8: it gets fp8, of the same size");
+    return written;
 }
 
 WrittenPlacement deepspeed_parts(const PlacedNetwork& placed) {
@@ -202,6 +224,9 @@ WrittenPlacement deepspeed_parts(const PlacedNetwork& placed) {
                     {"layers", std::move(names)}};
     WrittenPlacement written = with_moved_ends(
         root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', placed, layers, "DeepSpeed");
+    if (const std::string visible = visible_devices(placed, stages); !visible.empty())
+        written.warnings.push_back(
+            "DeepSpeed puts the stages on the GPUs in their order: start the program with " + visible);
     warn_of_inference(written, placed, "DeepSpeed");
     return written;
 }

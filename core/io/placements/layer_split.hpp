@@ -6,6 +6,12 @@
 
 namespace placewright {
 
+/// Pipeline stages of a placement that one of these programs runs, and the setting of CUDA_VISIBLE_DEVICES
+/// that puts them on their GPUs, empty if these are the first ones in order. 0 and an empty text for another
+/// placement.
+std::size_t stage_count(const PlacedNetwork& placed);
+std::string stage_devices(const PlacedNetwork& placed);
+
 /// Arguments of llama.cpp in one line: `-ngl N --tensor-split a,b --ctx-size N --parallel B`, such that its
 /// own rule gives the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output
 /// after them the last N are on GPUs, layer i on the first one whose cumulated share exceeds (i - n - 1 + N)

@@ -41,7 +41,25 @@ std::string buffer_of(const PlacedNetwork& placed, DeviceId device) {
 
 /// Parts of names of tensors in checkpoints of Hugging Face, and what GGUF calls these tensors. The first
 /// that fits counts.
-constexpr std::array kTensors{std::pair("experts.gate_up_proj", "ffn_gate_exps|ffn_up_exps"),
+constexpr std::array kTensors{std::pair("input_layernorm", "attn_norm"),
+                              std::pair("pre_feedforward_layernorm", "ffn_norm"),
+                              std::pair("post_feedforward_layernorm", "post_ffw_norm"),
+                              std::pair("mlp.gate.e_score_correction_bias", "exp_probs_b"),
+                              std::pair("mlp.gate.weight", "ffn_gate_inp"),
+                              std::pair("mlp.router", "ffn_gate_inp"),
+                              std::pair("block_sparse_moe.gate", "ffn_gate_inp"),
+                              std::pair("block_sparse_moe.router", "ffn_gate_inp"),
+                              std::pair("self_attn.q_norm", "attn_q_norm"),
+                              std::pair("self_attn.k_norm", "attn_k_norm"),
+                              std::pair("self_attn.sinks", "attn_sinks"),
+                              std::pair("self_attn.qkv_proj", "attn_qkv"),
+                              std::pair("self_attn.q_a_proj", "attn_q_a"),
+                              std::pair("self_attn.q_a_layernorm", "attn_q_a_norm"),
+                              std::pair("self_attn.q_b_proj", "attn_q_b"),
+                              std::pair("self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"),
+                              std::pair("self_attn.kv_a_layernorm", "attn_kv_a_norm"),
+                              std::pair("self_attn.kv_b_proj", "attn_kv_b|attn_k_b|attn_v_b"),
+                              std::pair("experts.gate_up_proj", "ffn_gate_exps|ffn_up_exps"),
                               std::pair("block_sparse_moe.input_linear", "ffn_gate_exps|ffn_up_exps"),
                               std::pair("block_sparse_moe.output_linear", "ffn_down_exps"),
                               std::pair("shared_experts.gate_proj", "ffn_gate_shexp"),
@@ -57,6 +75,7 @@ constexpr std::array kTensors{std::pair("experts.gate_up_proj", "ffn_gate_exps|f
                               std::pair("experts.w1", "ffn_gate_exps"),
                               std::pair("experts.w3", "ffn_up_exps"),
                               std::pair("experts.w2", "ffn_down_exps"),
+                              std::pair("mlp.gate_up_proj", "ffn_up"),
                               std::pair("mlp.gate_proj", "ffn_gate"),
                               std::pair("mlp.up_proj", "ffn_up"),
                               std::pair("mlp.down_proj", "ffn_down"),
@@ -65,8 +84,9 @@ constexpr std::array kTensors{std::pair("experts.gate_up_proj", "ffn_gate_exps|f
                               std::pair("self_attn.v_proj", "attn_v"),
                               std::pair("self_attn.o_proj", "attn_output")};
 
-/// The name in GGUF of a tensor of a block, without block and end; empty if it is not known here.
-std::string gguf_tensor(const std::string& parameter) {
+/// The name in GGUF of a tensor of a block, without block and end; empty if it is not known here. `two_more`:
+/// the block has norms after attention and after the feed-forward layer, too (Gemma 2).
+std::string gguf_tensor(const std::string& parameter, bool two_more) {
     if (parameter.starts_with("blk.")) {
         const std::size_t begin = parameter.find('.', 4), end = parameter.find('.', begin + 1);
         return begin == std::string::npos ? "" : parameter.substr(begin + 1, end - begin - 1);
@@ -78,6 +98,8 @@ std::string gguf_tensor(const std::string& parameter) {
         const std::size_t number = at + experts.size(), end = name.find_first_not_of("0123456789", number);
         if (end != std::string::npos && end > number) name.erase(number, end + 1 - number);
     }
+    if (name.find(".post_attention_layernorm") != std::string::npos)
+        return two_more ? "post_attention_norm" : "ffn_norm";
     for (const auto& [part, tensor] : kTensors) {
         if (name.find(std::string(".") + part) != std::string::npos) return tensor;
     }
@@ -90,6 +112,9 @@ std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts_elsew
     const PlacedNetwork& placed, const Layers& layers) {
     std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts;
     NameList unknown;
+    const bool two_more = std::ranges::any_of(placed.problem->forward->ops(), [](const Op& op) {
+        return op.scope.ends_with("/pre_feedforward_layernorm");
+    });
     for (const std::size_t layer : layers.cut) {
         std::map<DeviceId, std::set<std::string>> tensors;
         for (const OpId id : layers.ops[layer]) {
@@ -100,7 +125,8 @@ std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts_elsew
             const Json names = found == op.attributes.end() ? Json::array() : json_value(found->second);
             bool known = !names.empty();
             for (const Json& name : names) {
-                const std::string tensor = gguf_tensor(name.is_string() ? name.get<std::string>() : "");
+                const std::string tensor =
+                    gguf_tensor(name.is_string() ? name.get<std::string>() : "", two_more);
                 known = known && !tensor.empty();
                 tensors[device].insert(tensor);
             }

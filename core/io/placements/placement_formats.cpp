@@ -130,8 +130,22 @@ std::string transformers_class(const Graph& network) {
                    (op.scope.size() == module.size() || op.scope[module.size()] == '/');
         });
     };
-    if (!has("lm_head")) return "AutoModel";
-    return has("encoder") ? "AutoModelForSeq2SeqLM" : "AutoModelForCausalLM";
+    if (has("lm_head")) return has("encoder") ? "AutoModelForSeq2SeqLM" : "AutoModelForCausalLM";
+    struct Head {
+        std::string_view module;
+        const char* name;
+    };
+    const std::array kHeads{Head{"embed_out", "AutoModelForCausalLM"},
+                            Head{"proj_out", "AutoModelForSpeechSeq2Seq"},
+                            Head{"cls/seq_relationship", "AutoModelForPreTraining"},
+                            Head{"cls", "AutoModelForMaskedLM"},
+                            Head{"qa_outputs", "AutoModelForQuestionAnswering"},
+                            Head{"score", "AutoModelForSequenceClassification"},
+                            Head{"classifier", has("vit") ? "AutoModelForImageClassification"
+                                                          : "AutoModelForSequenceClassification"}};
+    const auto* const found =
+        std::ranges::find_if(kHeads, [&](const Head& head) { return has(head.module); });
+    return found == kHeads.end() ? "AutoModel" : found->name;
 }
 
 std::string dispatch_snippet(const std::string& path, const PlacedNetwork& placed) {
@@ -141,7 +155,14 @@ std::string dispatch_snippet(const std::string& path, const PlacedNetwork& place
     if (hub != "AutoModel")
         return "import json\nfrom transformers import " + hub + "\n\n" + loading("device_map", path) +
                "model = " + hub + ".from_pretrained(name, device_map=device_map)\n";
-    return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
+    // Accelerate's hooks move modules alone.
+    std::string moved;
+    for (const std::string& name : parameter_keys(placed))
+        moved += (moved.empty() ? "" : ", ") + in_python(name);
+    if (!moved.empty())
+        moved = "for name in [" + moved + "]:\n    parameter = model.get_parameter(name)\n" +
+                "    parameter.data = parameter.data.to(device_map[name])\n";
+    return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) + moved +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"
            "# model = AutoModel.from_pretrained(name, device_map=device_map)\n";
@@ -281,8 +302,10 @@ const std::array kFormats{
                     .help = "Bounds of pipeline stages in the list of a language model's layers",
                     .suffix = ".deepspeed.json",
                     .snippet =
-                        [](const std::string& path, const PlacedNetwork&) {
-                            return "import json\nfrom deepspeed.pipe import PipelineModule\n\n" +
+                        [](const std::string& path, const PlacedNetwork& placed) {
+                            const std::string visible = stage_devices(placed);
+                            return (visible.empty() ? "" : "# start the program with " + visible + "\n") +
+                                   "import json\nfrom deepspeed.pipe import PipelineModule\n\n" +
                                    loading("split", path) +
                                    "\nclass Placed(PipelineModule):\n"
                                    "    def _partition_layers(self, method=None):\n"
@@ -300,9 +323,12 @@ const std::array kFormats{
                     .help = "Pipeline layout of a language model for training",
                     .suffix = ".megatron.txt",
                     .snippet =
-                        [](const std::string& path, const PlacedNetwork&) {
-                            return "eval torchrun pretrain_gpt.py ARGUMENTS $(grep -v '^#' " +
-                                   in_shell(path) + ")\n";
+                        [](const std::string& path, const PlacedNetwork& placed) {
+                            // One process a stage; more for parallelism of other kinds beside it.
+                            const std::string visible = stage_devices(placed);
+                            return (visible.empty() ? "" : visible + ' ') +
+                                   "eval torchrun --nproc-per-node " + std::to_string(stage_count(placed)) +
+                                   " pretrain_gpt.py ARGUMENTS $(grep -v '^#' " + in_shell(path) + ")\n";
                         },
                     .write = megatron_arguments,
                     .repair = repair_layer_runs,

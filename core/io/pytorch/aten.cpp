@@ -241,6 +241,22 @@ std::string json(const std::vector<std::int64_t>& numbers) {
     return Json(numbers).dump();
 }
 
+/// The padding with which a convolution of stride 1 keeps the size of its image: one number for each
+/// dimension, or all begins and then all ends where these are larger.
+std::vector<std::int64_t> same_padding(const std::vector<std::int64_t>& kernel,
+                                       const std::vector<std::int64_t>& dilation) {
+    std::vector<std::int64_t> begins, ends;
+    for (std::size_t k = 0; k < kernel.size(); ++k) {
+        std::int64_t reach = 0;
+        if (__builtin_mul_overflow(k < dilation.size() ? dilation[k] : 1, kernel[k] - 1, &reach) || reach < 0)
+            return {};
+        begins.push_back(reach / 2);
+        ends.push_back(reach - reach / 2);
+    }
+    if (begins != ends) begins.insert(begins.end(), ends.begin(), ends.end());
+    return begins;
+}
+
 /// "3" or "[0,2]".
 std::string one_or_list(const std::vector<std::int64_t>& numbers) {
     return numbers.size() == 1 ? std::to_string(numbers[0]) : json(numbers);
@@ -355,6 +371,8 @@ Program::Node aten_node(const AtenCall& call,
         std::vector<std::int64_t> padding = repeated(integers(call, "padding"), kernel.size());
         const auto* const mode = argument(call, "padding");
         if (padding.empty() && (mode == nullptr || mode->text == "valid")) padding.assign(kernel.size(), 0);
+        if (mode != nullptr && mode->text == "same")
+            padding = same_padding(kernel, repeated(integers(call, "dilation"), rank));
         node.attributes["kernel"] = json(kernel);
         node.attributes["stride"] = json(stride);
         if (!padding.empty()) node.attributes["padding"] = json(padding);

@@ -40,7 +40,7 @@ std::vector<const Archive::Member*> models_of(const Archive& archive) {
     for (const Archive::Member& member : archive.members()) {
         if (is_model(member.name)) models.push_back(&member);
     }
-    std::stable_partition(
+    std::ranges::stable_partition(
         models, [](const Archive::Member* member) { return member->name.ends_with("models/model.json"); });
     return models;
 }
@@ -358,15 +358,15 @@ private:
     AtenCall::Argument argument(const JsonValue& input) {
         AtenCall::Argument argument{input.at("name").text()};
         const JsonValue arg = input.at("arg");
-        if (const auto one = arg.find("as_tensor")) {
-            argument.values.push_back(named(one->at("name").text()));
+        if (const auto tensor = arg.find("as_tensor")) {
+            argument.values.push_back(named(tensor->at("name").text()));
         } else if (const auto values = arg.find("as_tensors")) {
             add_values(*values, argument.values);
         } else if (const auto optional = arg.find("as_optional_tensors")) {
             add_values(*optional, argument.values);
         } else if (const auto one = arg.find("as_optional_tensor")) {
-            if (const auto tensor = one->find("as_tensor"))
-                argument.values.push_back(named(tensor->at("name").text()));
+            if (const auto value = one->find("as_tensor"))
+                argument.values.push_back(named(value->at("name").text()));
         } else if (const auto integer = arg.find("as_int")) {
             argument.integers.push_back(integer->whole());
         } else if (const auto integers = arg.find("as_ints")) {
@@ -390,8 +390,8 @@ private:
 
     std::vector<std::string> names_of_outputs(const JsonValue& output) {
         std::vector<std::string> names;
-        if (const auto one = output.find("as_tensor")) {
-            names.push_back(named(one->at("name").text()));
+        if (const auto only = output.find("as_tensor")) {
+            names.push_back(named(only->at("name").text()));
         } else if (const auto values = output.find("as_tensors")) {
             add_values(*values, names);
         } else if (const auto optional = output.find("as_optional_tensors")) {
