@@ -304,6 +304,30 @@ private Q_SLOTS:
         QTest::newRow("grid, nearest") << "grid_sampler_2d.default"
                                        << "grid_sample" << 0.0;
     }
+    /// With an even window, there is more at the end than at the beginning.
+    void paddingMayKeepTheSize() {
+        const auto padding = [&](int kernel, int dilation) {
+            Program program;
+            program.input("x", {1, 3, 8, 8});
+            program.parameter("conv.weight", {4, 3, kernel, kernel});
+            program.call("torch.ops.aten.conv2d.padding",
+                         {{"input", tensor("x")},
+                          {"weight", tensor("p_conv.weight")},
+                          {"bias", {{"as_none", true}}},
+                          {"stride", integers({1, 1})},
+                          {"padding", {{"as_string", "same"}}},
+                          {"dilation", integers({dilation, dilation})},
+                          {"groups", {{"as_int", 1}}}},
+                         "y", {1, 4, 8, 8});
+            program.result("y");
+            const Graph graph = read_network(file_of(program.json())).graph;
+            return graph.op(1).attributes.at("padding");
+        };
+        QCOMPARE(padding(3, 1), std::string("[1,1]"));
+        QCOMPARE(padding(4, 1), std::string("[1,1,2,2]"));
+        QCOMPARE(padding(4, 3), std::string("[4,4,5,5]"));
+    }
+
     void interpolationsCountTheirPoints() {
         QFETCH(QString, op);
         QFETCH(QString, kind);

@@ -246,6 +246,14 @@ private Q_SLOTS:
         QCOMPARE(op.attributes.at("heads"), std::string("4"));
         QCOMPARE(op.attributes.at("fused"), std::string("1"));
         QCOMPARE(op.inputs, (std::vector<TensorRef>(3, TensorRef{0, 0})));
+        // Nodes that were joined before are among those that it stands for: the product of the projection,
+        // too.
+        const QString merged = QString::fromStdString(op.attributes.at("merged"));
+        for (const auto& node : model.graph().node()) {
+            const QString name = QString::fromStdString(node.name());
+            if (node.op_type() == "MatMul" || node.op_type() == "Add" || node.op_type() == "Softmax")
+                QVERIFY2(merged.contains('"' + name + '"'), qPrintable(name + " is not in " + merged));
+        }
         QCOMPARE(op.parameter_bytes, 4 * (24 * 8 + 24 + 8 * 8 + 8));
         QCOMPARE(op.flops, 2.0 * 6 * 8 * 24 + 8.0 * 3 * 3 * (2 * 2 + 2 * 2 + 5) + 2.0 * 6 * 8 * 8);
     }

@@ -162,6 +162,80 @@ private Q_SLOTS:
         QVERIFY(vllm_script(network).content.find("export CUDA_VISIBLE_DEVICES=2,0\n") != std::string::npos);
         QVERIFY(megatron_arguments(network).content.find("CUDA_VISIBLE_DEVICES=2,0") != std::string::npos);
         QVERIFY(llama_cpp_arguments(network).content.find("--device CUDA2,CUDA0,CUDA1") != std::string::npos);
+        const std::vector<std::string> warnings = deepspeed_parts(network).warnings;
+        QVERIFY(std::ranges::any_of(warnings, [](const std::string& warning) {
+            return warning.find("CUDA_VISIBLE_DEVICES=2,0") != std::string::npos;
+        }));
+        QCOMPARE(stage_devices(network), std::string("CUDA_VISIBLE_DEVICES=2,0"));
+        QCOMPARE(stage_count(network), std::size_t{2});
+    }
+
+    void encodersAreRefused() {
+        PlacedNetwork network = placed({0, 0, 0}, 1);
+        GraphBuilder builder("encoder", 1, Training::none);
+        for (const char* name : {"patches", "layer"}) {
+            Op op;
+            op.name = name;
+            op.kind = op.name == "layer" ? "linear" : "conv2d";
+            if (op.name == "layer") op.colocate = "encoder/layer/0";
+            op.parameter_bytes = 4;
+            op.outputs = {make_tensor({1, 4})};
+            builder.add(
+                op, op.name == "layer" ? std::vector<std::string>{"patches"} : std::vector<std::string>{});
+        }
+        network.problem = test::problem(builder.build(), test::uniform_machine(1));
+        for (auto* write : {llama_cpp_arguments, vllm_script, deepspeed_parts, megatron_arguments}) {
+            const QString message = refusal(network, write);
+            QVERIFY2(message.contains("is an encoder"), qPrintable(message));
+        }
+    }
+
+    void tensorsOfALayerHaveNamesInGguf_data() {
+        QTest::addColumn<QString>("parameter");
+        QTest::addColumn<bool>("more");
+        QTest::addColumn<QString>("tensor");
+        const auto row = [](const char* parameter, const char* tensor, bool more = false) {
+            QTest::addRow("%s%s", parameter, more ? ", four norms" : "")
+                << "model.layers.0." + QString(parameter) << more << tensor;
+        };
+        row("input_layernorm.weight", "attn_norm");
+        row("post_attention_layernorm.weight", "ffn_norm");
+        row("post_attention_layernorm.weight", "post_attention_norm", true);
+        row("self_attn.q_norm.weight", "attn_q_norm");
+        row("self_attn.q_proj.weight", "attn_q");
+        row("mlp.gate.weight", "ffn_gate_inp");
+        row("mlp.gate_proj.weight", "ffn_gate");
+        row("mlp.gate_up_proj.weight", "ffn_up");
+        row("mlp.experts.7.up_proj.weight", "ffn_up_exps");
+        row("self_attn.kv_b_proj.weight", "attn_kv_b|attn_k_b|attn_v_b");
+    }
+    void tensorsOfALayerHaveNamesInGguf() {
+        QFETCH(QString, parameter);
+        QFETCH(bool, more);
+        QFETCH(QString, tensor);
+        GraphBuilder builder("model", 1, Training::none);
+        const auto add = [&](const char* name, const char* kind, const char* block, const QString& weight) {
+            Op op;
+            op.name = name;
+            op.kind = kind;
+            op.scope = more ? "model/layers/0/pre_feedforward_layernorm" : "";
+            op.parameter_bytes = weight.isEmpty() ? 0 : 4;
+            op.outputs = {make_tensor({1, 4})};
+            if (*block != '\0') op.attributes["block"] = '"' + std::string(block) + '"';
+            if (!weight.isEmpty())
+                op.attributes["parameters"] =
+                    QJsonDocument(QJsonArray{weight}).toJson(QJsonDocument::Compact).toStdString();
+            builder.add(op, op.name == "attention" ? std::vector<std::string>{}
+                                                   : std::vector<std::string>{"attention"});
+        };
+        add("attention", "scaled_dot_product_attention", "model/layers/0", {});
+        add("map", "linear", "model/layers/0", parameter);
+        PlacedNetwork network = placed({0, 0, 0}, 1);
+        const Machine machine = *network.problem->machine;
+        network.problem = test::problem(builder.build(), machine);
+        network.placement = {0, 1};
+        const QString text = QString::fromStdString(llama_cpp_arguments(network).content);
+        QVERIFY2(text.contains("blk\\.(0)\\.(" + tensor + ")\\.=CPU"), qPrintable(text));
     }
 
     /// These programs run the embedding with the first layer and the head with the last.
@@ -216,6 +290,9 @@ private Q_SLOTS:
         const QString llama = QString::fromStdString(llama_cpp_arguments(network).content);
         QVERIFY2(llama.contains(" --cache-type-k q8_0 --cache-type-v q8_0\n"), qPrintable(llama));
         QVERIFY2(llama.contains("# placed for weights in int4"), qPrintable(llama));
+        QCOMPARE(vllm_script(network).warnings.size(), std::size_t{0});
+        network.reading.language.cache = WeightType::int4;
+        QCOMPARE(vllm_script(network).warnings.size(), std::size_t{1});
     }
 
     /// --override-tensor moves weights; the cache stays with the device of the rule.

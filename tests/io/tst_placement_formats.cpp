@@ -403,6 +403,63 @@ private Q_SLOTS:
         QCOMPARE(warnings_of(device_map(between, DeviceMapForm::compact)), QString());
     }
 
+    /// Nothing moves what an op outside of all modules of the map reads.
+    void joinsOfSeveralDevicesAreTold() {
+        Program program;
+        program.name = "joined";
+        program.batch = 4;
+        program.inputs = {value("x")};
+        for (const std::string name : {"a", "b"}) {
+            program.parameters.push_back(weight(name + ".weight"));
+            program.nodes.push_back(Node{.name = name,
+                                         .kind = "linear",
+                                         .scope = name,
+                                         .inputs = {"x", name + ".weight"},
+                                         .outputs = {value(name + ":out")}});
+        }
+        program.nodes.push_back(Node{
+            .name = "cat", .kind = "cat", .inputs = {"a:out", "b:out"}, .outputs = {value("y", {4, 16})}});
+        program.outputs = {"y"};
+        const auto warnings = [&](DeviceId of_b) {
+            return warnings_of(
+                device_map(placed_as(program, {{"x", 1}, {"b", of_b}}), DeviceMapForm::compact));
+        };
+        QCOMPARE(warnings(1), QString());
+        QVERIFY2(warnings(2).contains("\"cat\" of \"gpu:0, gpu:1\""), qPrintable(warnings(2)));
+    }
+
+    /// Accelerate moves modules, and what belongs to the model itself to its first device.
+    void parametersWithoutAModuleAreTold() {
+        Program program;
+        program.name = "own";
+        program.batch = 4;
+        program.inputs = {value("x")};
+        program.parameters = {weight("w", {8}), weight("inner.p", {8}), weight("inner.fc.weight")};
+        program.nodes = {Node{.name = "scaled",
+                              .kind = "mul",
+                              .scope = "inner",
+                              .inputs = {"x", "inner.p"},
+                              .outputs = {value("s")}},
+                         Node{.name = "fc",
+                              .kind = "linear",
+                              .scope = "inner/fc",
+                              .inputs = {"s", "inner.fc.weight"},
+                              .outputs = {value("m")}},
+                         Node{.name = "last", .kind = "mul", .inputs = {"m", "w"}, .outputs = {value("y")}}};
+        program.outputs = {"y"};
+        const PlacedNetwork together = placed_as(program, {{"x", 1}});
+        QCOMPARE(parameter_keys(together), std::vector<std::string>{});
+        const PlacedNetwork apart = placed_as(program, {{"x", 1}, {"fc", 2}});
+        const PlacementFormat* const format = find_placement_format("device-map");
+        QVERIFY(!QString::fromStdString(format->snippet("map.json", together)).contains("get_parameter"));
+        QCOMPARE(object_of(device_map(apart, DeviceMapForm::compact))["inner.p"].toInt(-1), 0);
+        const QString snippet = QString::fromStdString(format->snippet("map.json", apart));
+        QVERIFY2(snippet.contains("\"inner.p\"") && snippet.contains("get_parameter"), qPrintable(snippet));
+        const QString warnings = warnings_of(device_map(apart, DeviceMapForm::compact));
+        QVERIFY2(warnings.contains("are moved to gpu:0 by Accelerate: \"w\" on \"gpu:1\""),
+                 qPrintable(warnings));
+    }
+
     void opsThatRunElsewhereAreTold() {
         const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/add", 2}, {"head", 1}});
         const WrittenPlacement map = device_map(placed, DeviceMapForm::compact);
