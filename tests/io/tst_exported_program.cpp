@@ -579,7 +579,7 @@ private Q_SLOTS:
         program.meta("y", {open_size("unknown(s77)", 3), 4});
         QCOMPARE(
             QString::fromStdString(error_of(program.json(), 10)).section("net.pt2: ", 1),
-            R"(tensor "y": sizes[0].as_expr is "unknown(s77)", which cannot be computed for another size: leave out --batch and --dim, or export for that size)");
+            R"~(tensor "y": sizes[0].as_expr is "unknown(s77)", which cannot be computed for another size: leave out --batch and --dim, or export for that size)~");
         QCOMPARE(error_of(program.json()), std::string());
     }
 
