@@ -111,6 +111,21 @@ at::Tensor parameter_or_none(const KernelCall& call, std::size_t index) {
     return index < call.parameters.size() ? call.parameters[index] : at::Tensor();
 }
 
+/// Calls normalise(x, weight, bias). LibTorch has no kernels on CPUs for an image of another type than the
+/// weights and the statistics, as autocast and model.bfloat16() make them: there all of it is in float32.
+Tensors in_one_type(const KernelCall& call, auto&& normalise) {
+    const at::Tensor &x = call.inputs[0], weight = parameter_or_none(call, 0),
+                     bias = parameter_or_none(call, 1);
+    const auto differs = [&](const at::Tensor& tensor) { return tensor.scalar_type() != x.scalar_type(); };
+    if (!x.is_cpu() ||
+        (std::ranges::none_of(call.parameters, differs) && std::ranges::none_of(call.buffers, differs)))
+        return {normalise(x, weight, bias)};
+    const auto wide = [](const at::Tensor& tensor) {
+        return tensor.defined() ? tensor.to(at::kFloat) : tensor;
+    };
+    return {normalise(wide(x), wide(weight), wide(bias)).to(x.scalar_type())};
+}
+
 Kernel batch_norm(const KernelRequest& request) {
     request.expect_inputs(1);
     const Shape& from = request.input();
@@ -118,8 +133,10 @@ Kernel batch_norm(const KernelRequest& request) {
     Kernel kernel = with_affine(request, {from[1]});
     kernel.buffers = {{from[1]}, {from[1]}};
     kernel.forward = [](const KernelCall& call) -> Tensors {
-        return {at::batch_norm(call.inputs[0], parameter_or_none(call, 0), parameter_or_none(call, 1),
-                               call.buffers[0], call.buffers[1], call.training, 0.1, kEpsilon, true)};
+        return in_one_type(call, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+            return at::batch_norm(x, weight, bias, call.buffers[0], call.buffers[1], call.training, 0.1,
+                                  kEpsilon, true);
+        });
     };
     return kernel;
 }
@@ -153,8 +170,9 @@ Kernel layer_norm(const KernelRequest& request) {
         return kernel;
     }
     kernel.forward = [normalized](const KernelCall& call) -> Tensors {
-        return {at::layer_norm(call.inputs[0], normalized, parameter_or_none(call, 0),
-                               parameter_or_none(call, 1), kEpsilon)};
+        return in_one_type(call, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+            return at::layer_norm(x, normalized, weight, bias, kEpsilon);
+        });
     };
     return kernel;
 }
@@ -168,14 +186,17 @@ Kernel group_norm(const KernelRequest& request) {
     Kernel kernel = with_affine(request, {from[1]});
     if (request.kind() == "instance_norm") {
         kernel.forward = [](const KernelCall& call) -> Tensors {
-            return {at::instance_norm(call.inputs[0], parameter_or_none(call, 0), parameter_or_none(call, 1),
-                                      {}, {}, true, 0.1, kEpsilon, true)};
+            return in_one_type(
+                call, [](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+                    return at::instance_norm(x, weight, bias, {}, {}, true, 0.1, kEpsilon, true);
+                });
         };
         return kernel;
     }
     kernel.forward = [groups](const KernelCall& call) -> Tensors {
-        return {at::group_norm(call.inputs[0], groups, parameter_or_none(call, 0), parameter_or_none(call, 1),
-                               kEpsilon, true)};
+        return in_one_type(call, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+            return at::group_norm(x, groups, weight, bias, kEpsilon, true);
+        });
     };
     return kernel;
 }
