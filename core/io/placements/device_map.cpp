@@ -262,7 +262,8 @@ std::vector<std::string> parameter_keys(const PlacedNetwork& placed) {
     const MapModules modules(*placed.problem);
     std::vector<std::string> keys;
     for (const auto& [key, device] : full_entries(placed, modules)) {
-        if (modules.names.contains(key) && !modules.modules.contains(key)) keys.push_back(key);
+        if (modules.names.contains(key) && !modules.modules.contains(key) && !module_of(key).empty())
+            keys.push_back(key);
     }
     return keys;
 }
