@@ -107,6 +107,7 @@ Blocks& blocks() {
 }
 
 void free_any(void* block) {
+    if (block == nullptr) return;
     // The reporter must know of it before another thread may get the same block.
     c10::profiledCPUMemoryReporter().Delete(block);
     if (!blocks().give_back(block)) c10::free_cpu(block);
