@@ -110,9 +110,9 @@ std::vector<HeldTensor> GgufBook::take(const std::string& module, std::span<cons
     }
     if (held.empty() && !wanted.empty())
         file_.fail(candidates.empty() ? module : candidates.front() + ".weight",
-                   "is missing: the file lacks a part, or models of architecture " + architecture() +
-                       " are not known here; export such a model from PyTorch with placewright.export(model, "
-                       "inputs, \"model.json\")");
+                   "is missing, and models of architecture " + architecture() +
+                       " need it here: take another copy, or export the model from PyTorch with "
+                       "placewright.export(model, inputs, \"model.json\")");
     return held;
 }
 
@@ -151,8 +151,8 @@ std::string GgufBook::left_out() const {
                        "\"model.json\")");
     }
     if (left == 0) return {};
-    return std::to_string(left) + " stored tensors are not read by the model and left out: such as " +
-           in_quotes(example);
+    return std::to_string(left) + (left == 1 ? " stored tensor is" : " stored tensors are") +
+           " not read by the model and left out: such as " + in_quotes(example);
 }
 
 }  // namespace placewright
