@@ -184,6 +184,7 @@ private Q_SLOTS:
         row("shape", "digraph g { a [shape=\"99999999999x99999999999\"] }", "node \"a\"");
         row("dtype", "digraph g { a [shape=\"2\" dtype=float5] }", "node \"a\"");
         row("no extents", "digraph g { a [shape=\"-1x3\"] a -> b }", "node \"a\": shape is \"-1x3\"");
+        row("truth", "digraph g { a [in_place=yes] }", "in_place is \"yes\", expected true or false");
         row("unit", "digraph g { a [flops=\"2G\"] }", "flops is \"2G\", expected a number");
         row("output", "digraph g { a [bytes=1] a -> b [output=3] }", "b");
         row("position", "digraph g { a [bytes=1] a -> b [input=\"-1\"] }", "input is -1");
@@ -216,6 +217,12 @@ private Q_SLOTS:
     void otherEncodingsAreRefused() {
         const QString error = refusal("digraph g { charset=latin1; \"caf\xe9\" [bytes=1] }");
         QVERIFY2(error.contains("UTF-8"), qPrintable(error));
+    }
+
+    void shapesToDrawAreNoExtents() {
+        const Graph graph =
+            read_network(written("digraph g { a [kind=input shape=box3d]; a -> b [bytes=16] }")).graph;
+        QCOMPARE(graph.op(0).outputs[0].bytes, 16);
     }
 
     void smallSetsOfEdgesAreRead() {

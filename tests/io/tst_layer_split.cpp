@@ -199,7 +199,7 @@ private Q_SLOTS:
                 << "model.layers.0." + QString(parameter) << more << tensor;
         };
         row("input_layernorm.weight", "attn_norm");
-        row("post_attention_layernorm.weight", "ffn_norm");
+        row("post_attention_layernorm.weight", "ffn_norm|post_attention_norm");
         row("post_attention_layernorm.weight", "post_attention_norm", true);
         row("self_attn.q_norm.weight", "attn_q_norm");
         row("self_attn.q_proj.weight", "attn_q");

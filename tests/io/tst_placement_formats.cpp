@@ -451,10 +451,10 @@ private Q_SLOTS:
         QCOMPARE(parameter_keys(together), std::vector<std::string>{});
         const PlacedNetwork apart = placed_as(program, {{"x", 1}, {"fc", 2}});
         const PlacementFormat* const format = find_placement_format("device-map");
-        QVERIFY(!QString::fromStdString(format->snippet("map.json", together)).contains("get_parameter"));
+        QVERIFY(!QString::fromStdString(format->snippet("map.json", together)).contains("state_dict"));
         QCOMPARE(object_of(device_map(apart, DeviceMapForm::compact))["inner.p"].toInt(-1), 0);
         const QString snippet = QString::fromStdString(format->snippet("map.json", apart));
-        QVERIFY2(snippet.contains("\"inner.p\"") && snippet.contains("get_parameter"), qPrintable(snippet));
+        QVERIFY2(snippet.contains("\"inner.p\"") && snippet.contains("state_dict"), qPrintable(snippet));
         const QString warnings = warnings_of(device_map(apart, DeviceMapForm::compact));
         QVERIFY2(warnings.contains("are moved to gpu:0 by Accelerate: \"w\" on \"gpu:1\""),
                  qPrintable(warnings));

@@ -32,12 +32,27 @@ namespace {
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;
 constexpr double kMaxEdges = 2e6;
 constexpr double kMaxAttributeSlots = 50e6;  // Graphviz allocates every attribute for each node and edge
-constexpr std::array kOpKeys{"scope",           "phase",           "flops",          "backward_flops",
-                             "parameter_bytes", "parameter_dtype", "resident_bytes", "read_bytes",
-                             "workspace_bytes", "in_place",        "autocast",       "colocate",
-                             "devices",         "time_s",          "attributes",     "outputs"};
-constexpr std::array kTextKeys{"scope", "phase", "colocate", "parameter_dtype"};
-constexpr std::array kListKeys{"devices", "time_s", "attributes", "outputs"};  ///< JSON that is no number
+/// Attributes of a node that are members of an op in placewright.graph, and what they hold; nullptr: text.
+struct OpKey {
+    const char* key;
+    const char* expected = "a number";
+};
+constexpr std::array kOpKeys{OpKey{"scope", nullptr},
+                             OpKey{"phase", nullptr},
+                             OpKey{"flops"},
+                             OpKey{"backward_flops"},
+                             OpKey{"parameter_bytes"},
+                             OpKey{"parameter_dtype", nullptr},
+                             OpKey{"resident_bytes"},
+                             OpKey{"read_bytes"},
+                             OpKey{"workspace_bytes"},
+                             OpKey{"in_place", "true or false"},
+                             OpKey{"autocast", "true or false"},
+                             OpKey{"colocate", nullptr},
+                             OpKey{"devices", "a list in JSON"},
+                             OpKey{"time_s", "an object in JSON"},
+                             OpKey{"attributes", "an object in JSON"},
+                             OpKey{"outputs", "a list in JSON"}};
 
 std::string read_text(const Path& file) {
     const std::string name = printable(file.string(), 4096);
@@ -255,14 +270,14 @@ private:
             if (bytes.is_number() && (!output.contains("bytes") || bytes > output["bytes"]))
                 output["bytes"] = bytes;
         }
+        if (output.contains("bytes")) return output;
+        // Shapes to draw have names: "box3d".
         if (const std::string given = attribute(node, "shape");
-            given.find_first_of("0123456789") != given.npos)
+            !given.empty() && given.find_first_of("-0123456789[(") == 0)
             throw InputError(file_, place(node),
                              "shape is " + in_quotes(given) + ", expected such as \"32x64x56x56\"");
-        if (!output.contains("bytes"))
-            throw InputError(file_, place(node),
-                             "is read but has no size, expected \"shape\" (32x64x56x56) or \"bytes\"");
-        return output;
+        throw InputError(file_, place(node),
+                         "is read but has no size, expected \"shape\" (32x64x56x56) or \"bytes\"");
     }
 
     Op read_node(Agnode_t* node) const {
@@ -271,17 +286,13 @@ private:
                 {"kind", kind.empty() ? "unknown" : kind},
                 {"flops", 0},
                 {"parameter_bytes", 0}};
-        for (const char* key : kOpKeys) {
+        for (const auto& [key, expected] : kOpKeys) {
             const std::string text = attribute(node, key);
             if (text.empty()) continue;
-            const bool is_text = std::ranges::find(kTextKeys, std::string_view(key)) != kTextKeys.end();
-            Json value = is_text ? Json(decoded(text)) : json_value(text);
+            Json value = expected == nullptr ? Json(decoded(text)) : json_value(text);
             if (value.is_discarded())
                 throw InputError(file_, place(node),
-                                 std::string(key) + " is " + in_quotes(text) + ", expected " +
-                                     (std::ranges::find(kListKeys, std::string_view(key)) != kListKeys.end()
-                                          ? "JSON"
-                                          : "a number"));
+                                 std::string(key) + " is " + in_quotes(text) + ", expected " + expected);
             op[key] = std::move(value);
         }
         if (!op.contains("outputs")) {

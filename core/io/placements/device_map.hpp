@@ -38,8 +38,9 @@ enum class DeviceMapForm : std::uint8_t { full, compact };
 /// - Modules on "cpu", which Accelerate runs on the first GPU.
 WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form);
 
-/// Returns the keys that are parameters of modules, below the model itself, whose parts are on several
-/// devices. Accelerate's dispatch_model moves modules alone: who loads the map has to move these parameters.
+/// Returns the keys that are parameters or buffers of modules, below the model itself, whose parts are on
+/// several devices. Accelerate's dispatch_model moves modules alone: who loads the map has to move these
+/// parameters.
 std::vector<std::string> parameter_keys(const PlacedNetwork& placed);
 
 /// Returns the nearest placement that a device map can express, as the run that loads the map executes it.

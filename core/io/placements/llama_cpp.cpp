@@ -99,7 +99,7 @@ std::string gguf_tensor(const std::string& parameter, bool two_more) {
         if (end != std::string::npos && end > number) name.erase(number, end + 1 - number);
     }
     if (name.find(".post_attention_layernorm") != std::string::npos)
-        return two_more ? "post_attention_norm" : "ffn_norm";
+        return two_more ? "post_attention_norm" : "ffn_norm|post_attention_norm";  // gpt-oss has the latter
     for (const auto& [part, tensor] : kTensors) {
         if (name.find(std::string(".") + part) != std::string::npos) return tensor;
     }

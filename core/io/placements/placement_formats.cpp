@@ -155,13 +155,13 @@ std::string dispatch_snippet(const std::string& path, const PlacedNetwork& place
     if (hub != "AutoModel")
         return "import json\nfrom transformers import " + hub + "\n\n" + loading("device_map", path) +
                "model = " + hub + ".from_pretrained(name, device_map=device_map)\n";
-    // Accelerate's hooks move modules alone.
+    // Accelerate's hooks move modules alone. The tensors of a model are parameters and buffers.
     std::string moved;
     for (const std::string& name : parameter_keys(placed))
         moved += (moved.empty() ? "" : ", ") + in_python(name);
     if (!moved.empty())
-        moved = "for name in [" + moved + "]:\n    parameter = model.get_parameter(name)\n" +
-                "    parameter.data = parameter.data.to(device_map[name])\n";
+        moved = "tensors = model.state_dict(keep_vars=True)\nfor name in [" + moved +
+                "]:\n    tensors[name].data = tensors[name].data.to(device_map[name])\n";
     return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) + moved +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"

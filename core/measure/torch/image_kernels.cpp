@@ -242,6 +242,7 @@ bool fit_transposed(const KernelRequest& request, const WindowAttributes& given,
         axis.kernel = kernel[k];
         axis.dilation = given.dilation[k];
         const std::int64_t in = from[k + 2], out = to[k + 2];
+        if (in < 1) return false;
         axis.stride = given.stride ? (*given.stride)[k] : std::max<std::int64_t>(1, (out + in / 2) / in);
         const std::int64_t whole = (in - 1) * axis.stride + axis.dilation * (axis.kernel - 1) + 1;
         // With an even number of elements beyond the output, nothing is added to it.
@@ -357,8 +358,14 @@ Kernel convolution(const KernelRequest& request, std::size_t rank, bool transpos
                                                                           : at::Tensor();
         const at::Tensor image =
             borders.empty() ? call.inputs[0] : at::constant_pad_nd(call.inputs[0], borders);
-        at::Tensor output = at::convolution(image, weights, offset, stride, padding, dilation, transposed,
-                                            output_padding, groups);
+        const auto convolve = [&](const at::Tensor& x, const at::Tensor& w, const at::Tensor& b) {
+            return at::convolution(x, w, b, stride, padding, dilation, transposed, output_padding, groups);
+        };
+        const auto wide = [](const at::Tensor& x) { return x.defined() ? x.to(at::kFloat) : x; };
+        // LibTorch 1.13 takes the weights of a transposed one in bfloat16 for those of another on a CPU.
+        const bool widens = transposed && image.is_cpu() && image.scalar_type() == at::kBFloat16;
+        at::Tensor output = widens ? convolve(wide(image), wide(weights), wide(offset)).to(at::kBFloat16)
+                                   : convolve(image, weights, offset);
         for (std::size_t k = 0; k < cut.size(); ++k)
             output = output.narrow(static_cast<std::int64_t>(k) + 2, cut[k], to[k + 2]);
         return {output};

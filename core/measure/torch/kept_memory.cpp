@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
-#include <new>
 #include <unordered_map>
+#include <vector>
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -20,80 +21,103 @@ constexpr std::size_t kLeast =
     64 * 1024;  ///< bytes of a block that is kept; allocators keep smaller ones themselves
 constexpr std::size_t kPage = 4096;
 
-/// All blocks that were made while memory was kept, in use or idle.
+/// All blocks that were made while memory was kept, in use or idle. Blocks are made and freed outside of the
+/// lock: the system takes long for large ones, and other devices would wait.
 class Blocks {
 public:
+    /// Returns nullptr if memory is not kept now. Throws c10::Error.
     void* take(std::size_t bytes) {
         const std::size_t size = (bytes + kPage - 1) / kPage * kPage;
-        const std::scoped_lock lock(mutex_);
-        void* block = nullptr;
-        // A block that is up to an eighth larger will do.
-        const auto found = idle_.lower_bound(size);
-        if (found != idle_.end() && found->first - size <= size / 8) {
-            block = found->second;
-            idle_bytes_ -= found->first;
-            idle_.erase(found);
-        } else {
-            block = allocated(size);
-            size_of_[block] = size;
+        std::vector<void*> surplus;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (users_ == 0) return nullptr;
+            // A block that is up to an eighth larger will do.
+            const auto found = idle_.lower_bound(size);
+            if (found != idle_.end() && found->first - size <= size / 8) {
+                void* const block = found->second;
+                use(found->first);
+                idle_bytes_ -= found->first;
+                idle_.erase(found);
+                return block;
+            }
+            use(size);
+            while (!idle_.empty() && in_use_ + idle_bytes_ > most_in_use_) surplus.push_back(drop_largest());
         }
-        in_use_ += size_of_[block];
-        most_in_use_ = std::max(most_in_use_, in_use_);
+        free(surplus);
+        void* block = nullptr;
+        try {
+            block = c10::alloc_cpu(size);
+        } catch (const c10::Error&) {
+            free_idle();
+            try {
+                block = c10::alloc_cpu(size);
+            } catch (...) {
+                const std::scoped_lock lock(mutex_);
+                in_use_ -= size;
+                throw;
+            }
+        }
+        const std::scoped_lock lock(mutex_);
+        size_of_[block] = size;
         return block;
     }
 
-    /// Returns false for a block that was not made here.
-    bool give_back(void* block) {
-        const std::scoped_lock lock(mutex_);
-        const auto found = size_of_.find(block);
-        if (found == size_of_.end()) return false;
-        const std::size_t size = found->second;
-        in_use_ -= size;
-        if (users_ > 0 && idle_bytes_ + size <= most_in_use_) {
-            idle_.emplace(size, block);
-            idle_bytes_ += size;
-        } else {
-            size_of_.erase(found);
-            c10::free_cpu(block);
+    void give_back(void* block) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto found = size_of_.find(block); found != size_of_.end()) {
+                const std::size_t size = found->second;
+                in_use_ -= size;
+                if (users_ > 0 && in_use_ + idle_bytes_ + size <= most_in_use_) {
+                    idle_.emplace(size, block);
+                    idle_bytes_ += size;
+                    return;
+                }
+                size_of_.erase(found);
+            }
         }
-        return true;
+        c10::free_cpu(block);
     }
 
-    bool is_used() const {
-        const std::scoped_lock lock(mutex_);
-        return users_ > 0;
-    }
     void begin() {
         const std::scoped_lock lock(mutex_);
-        ++users_;
+        if (users_++ == 0) most_in_use_ = in_use_;
     }
     void end() {
-        const std::scoped_lock lock(mutex_);
-        if (--users_ > 0) return;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (--users_ > 0) return;
+        }
         free_idle();
-        most_in_use_ = in_use_;
     }
 
 private:
-    void* allocated(std::size_t size) {
-        try {
-            return c10::alloc_cpu(size);
-        } catch (const c10::Error&) {
-            if (idle_.empty()) throw;
-        }
-        free_idle();
-        return c10::alloc_cpu(size);
+    void use(std::size_t size) {
+        in_use_ += size;
+        most_in_use_ = std::max(most_in_use_, in_use_);
+    }
+    void* drop_largest() {
+        const auto largest = std::prev(idle_.end());
+        void* const block = largest->second;
+        idle_bytes_ -= largest->first;
+        size_of_.erase(block);
+        idle_.erase(largest);
+        return block;
     }
     void free_idle() {
-        for (const auto& [size, block] : idle_) {
-            size_of_.erase(block);
-            c10::free_cpu(block);
+        std::vector<void*> all;
+        {
+            const std::scoped_lock lock(mutex_);
+            while (!idle_.empty()) all.push_back(drop_largest());
         }
-        idle_.clear();
-        idle_bytes_ = 0;
+        free(all);
+    }
+    static void free(const std::vector<void*>& blocks) {
+        for (void* const block : blocks) c10::free_cpu(block);
     }
 
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::unordered_map<void*, std::size_t> size_of_;
     std::multimap<std::size_t, void*> idle_;
     std::size_t in_use_ = 0, most_in_use_ = 0, idle_bytes_ = 0;
@@ -110,7 +134,7 @@ void free_any(void* block) {
     if (block == nullptr) return;
     // The reporter must know of it before another thread may get the same block.
     c10::profiledCPUMemoryReporter().Delete(block);
-    if (!blocks().give_back(block)) c10::free_cpu(block);
+    blocks().give_back(block);
 }
 
 class HostAllocator final : public c10::Allocator {
@@ -124,8 +148,8 @@ public:
 
 private:
     static c10::DataPtr made(std::size_t bytes) {
-        if (bytes < kLeast || !blocks().is_used()) return c10::GetDefaultCPUAllocator()->allocate(bytes);
-        void* const block = blocks().take(bytes);
+        void* const block = bytes < kLeast ? nullptr : blocks().take(bytes);
+        if (block == nullptr) return c10::GetDefaultCPUAllocator()->allocate(bytes);
         c10::profiledCPUMemoryReporter().New(block, bytes);
         return {block, block, &free_any, c10::Device(c10::DeviceType::CPU)};
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -212,8 +211,8 @@ at::Tensor joined(const Tensors& inputs, const std::vector<std::size_t>& parts) 
 /// What is added to scores where a mask says so: a boolean one takes keys out.
 at::Tensor added_mask(const at::Tensor& mask, const at::Tensor& scores) {
     if (mask.scalar_type() != at::kBool) return mask.to(scores.scalar_type());
-    return at::zeros(mask.sizes(), scores.options())
-        .masked_fill(mask, std::numeric_limits<float>::lowest() / 4);
+    constexpr double kOut = -3e4;  // float16 has it, and its exponential is 0
+    return at::zeros(mask.sizes(), scores.options()).masked_fill(mask, kOut);
 }
 
 /// torch.nn.MultiheadAttention: projections of query, key and value, attention, projection of the result, as
@@ -221,6 +220,8 @@ at::Tensor added_mask(const at::Tensor& mask, const at::Tensor& scores) {
 Kernel multi_head_attention(const KernelRequest& request) {
     request.expect_rank(3);
     const std::int64_t width = request.input().back();
+    constexpr std::int64_t kWidest = std::int64_t{1} << 24;
+    if (width < 1 || width > kWidest) refuse("its input is " + shape_text(request.input()));
     auto heads = request.integer("heads");
     // The usual size of a head, in files that do not give the number of heads.
     constexpr std::int64_t kHeadFeatures = 64;

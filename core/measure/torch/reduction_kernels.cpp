@@ -123,7 +123,7 @@ Tensors in_one_type(const KernelCall& call, auto&& normalise) {
     const auto wide = [](const at::Tensor& tensor) {
         return tensor.defined() ? tensor.to(at::kFloat) : tensor;
     };
-    return {normalise(wide(x), wide(weight), wide(bias)).to(x.scalar_type())};
+    return {normalise(wide(x), wide(weight), wide(bias)).to(call.options.dtype())};
 }
 
 Kernel batch_norm(const KernelRequest& request) {
