@@ -473,6 +473,58 @@ private Q_SLOTS:
         QCOMPARE(file.graph.op(file.graph.op(*found).inputs[0].op).kind, std::string("input"));
     }
 
+    /// Some calls pass their tensors as a list, others have settings behind them; what does not fit stays one
+    /// op.
+    void callsPassTensorsInSeveralWays() {
+        Program inner;
+        inner.meta("a", {2, 3});
+        inner.meta("b", {2, 3});
+        inner.call("torch.ops.aten.add.Tensor", {{"self", tensor("a")}, {"other", tensor("b")}}, "c", {2, 3});
+        Json called = inner.json()["graph_module"]["graph"];
+        called["inputs"] = {tensor("a"), tensor("b")};
+        called["outputs"] = {tensor("c")};
+        const auto kinds = [&](const char* target, const std::vector<std::pair<std::string, Json>>& passed) {
+            Program program;
+            program.input("x", {2, 3});
+            program.input("y", {2, 3});
+            program.meta("z", {2, 3});
+            std::vector<std::pair<std::string, Json>> arguments{
+                {"", {{"as_graph", {{"name", "body"}, {"graph", called}}}}}};
+            arguments.insert(arguments.end(), passed.begin(), passed.end());
+            program.call_of(std::string("torch.ops.higher_order.") + target, arguments,
+                            {{{"as_tensors", Json::array({{{"name", "z"}}})}}});
+            program.result("z");
+            QStringList found;
+            for (const Op& op : read_network(file_of(program.json())).graph.ops())
+                found << QString::fromStdString(op.kind);
+            return found;
+        };
+        const QStringList expected{"input", "input", "add"};
+        const Json list = {{"as_tensors", {{{"name", "x"}}, {{"name", "y"}}}}}, no = {{"as_bool", false}};
+        QCOMPARE(kinds("strict_mode", {{"", list}}), expected);
+        QCOMPARE(kinds("invoke_subgraph", {{"", {{"as_string", "name"}}}, {"", list}}), expected);
+        QCOMPARE(
+            kinds("tag_activation_checkpoint", {{"", tensor("x")}, {"", tensor("y")}, {"use_reentrant", no}}),
+            expected);
+        QCOMPARE(kinds("wrap", {{"", tensor("x")}}).back(), QString("higher_order::wrap"));
+    }
+
+    /// An extent that also comes elsewhere is the batch size where no other is open.
+    void theBatchMayComeTwice() {
+        Program program;
+        program.input("x", {open_size("s0", 2), 3});
+        program.input("pairs", {open_size("s0", 2), open_size("s0", 2)});
+        program.call("torch.ops.aten.matmul.default", {{"self", tensor("pairs")}, {"other", tensor("x")}},
+                     "y", {open_size("s0", 2), 3});
+        program.result("y");
+        const Path file = file_of(program.json());
+        QCOMPARE(read_network(file, 8).graph.batch(), 8);
+        ReadOptions both(8);
+        both.dims = {{"s0", 4}};
+        const std::string error = error_of(file, both);
+        QVERIFY2(error.find("cannot be both 4 and 8") != std::string::npos, error.c_str());
+    }
+
     void expressionsOfSizes_data() {
         QTest::addColumn<QString>("expression");
         QTest::addColumn<int>("value");  // with s0 = 6, s77 = 10; -1: none

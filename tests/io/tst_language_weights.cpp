@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Language models whose weights are stored in types and under names of their own: quantised checkpoints, GGUF
 // files.
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -253,6 +255,7 @@ private Q_SLOTS:
         QTest::newRow("gemma3") << "gemma3" << -1 << 7;
         QTest::newRow("cohere2") << "cohere2" << -1 << 6;
         QTest::newRow("the file says it") << "cohere2" << 2 << 4;
+        QTest::newRow("the file lists them") << "cohere2" << 100 << 3;
         QTest::newRow("unknown") << "newest" << -1 << 0;
     }
     void windowsOfGgufs() {
@@ -270,7 +273,10 @@ private Q_SLOTS:
             .whole(name + ".context_length", 512)
             .whole(name + ".attention.sliding_window", 32)
             .tensor("token_embd.weight", {64, 1000}, 1);
-        if (pattern >= 0)
+        if (pattern == 100) {
+            gguf.truths(name + ".attention.sliding_window_pattern",
+                        {true, false, true, true, false, false, false, false});
+        } else if (pattern >= 0)
             gguf.whole(name + ".attention.sliding_window_pattern", static_cast<std::uint32_t>(pattern));
         addBlocks(gguf, 8);
         const NetworkFile network = read(gguf);
@@ -295,6 +301,10 @@ private Q_SLOTS:
         gguf.tensor("blk.2.nextn.eh_proj.weight", {128, 64}, 1);
         const NetworkFile network = read(gguf);
         QCOMPARE(cache_bytes(network.graph), std::int64_t{2} * 2 * 2 * 8 * 2 * 512);
+        QVERIFY(std::ranges::any_of(network.graph.ops(), [](const Op& op) {
+            const auto found = op.attributes.find("unread_blocks");
+            return found != op.attributes.end() && found->second == "1";
+        }));
         QCOMPARE(network.notes.size(), std::size_t{1});
         QVERIFY2(network.notes[0].find("blk.2.") != std::string::npos, network.notes[0].c_str());
     }

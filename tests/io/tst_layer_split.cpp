@@ -170,19 +170,42 @@ private Q_SLOTS:
         QCOMPARE(stage_count(network), std::size_t{2});
     }
 
+    /// llama.cpp counts blocks of the file that do not run as layers before the output.
+    void blocksThatDoNotRunCountForLlamaCpp() {
+        const auto line = [](std::int64_t unread) {
+            GraphBuilder builder("model", 1, Training::none);
+            for (const char* name : {"embedding", "layer0", "layer1", "head"}) {
+                Op op;
+                op.name = name;
+                op.kind = "linear";
+                op.parameter_bytes = 4;
+                op.outputs = {make_tensor({1, 4})};
+                if (op.name.starts_with("layer")) op.colocate = "model/layers/" + op.name.substr(5);
+                if (op.name == "embedding") op.attributes["unread_blocks"] = std::to_string(unread);
+                builder.add(op, op.name == "embedding" ? std::vector<std::string>{}
+                                : op.name == "layer0"  ? std::vector<std::string>{"embedding"}
+                                : op.name == "layer1"  ? std::vector<std::string>{"layer0"}
+                                                       : std::vector<std::string>{"layer1"});
+            }
+            PlacedNetwork network = placed({2, 0, 1, 1}, 2);
+            const Machine machine = *network.problem->machine;
+            network.problem = test::problem(builder.build(), machine);
+            return QString::fromStdString(llama_cpp_arguments(network).content);
+        };
+        QVERIFY2(line(0).contains("-ngl 3 --tensor-split 1,2 "), qPrintable(line(0)));
+        QVERIFY2(line(1).contains("-ngl 4 --tensor-split 1,3 "), qPrintable(line(1)));
+    }
+
     void encodersAreRefused() {
         PlacedNetwork network = placed({0, 0, 0}, 1);
         GraphBuilder builder("encoder", 1, Training::none);
-        for (const char* name : {"patches", "layer"}) {
-            Op op;
-            op.name = name;
-            op.kind = op.name == "layer" ? "linear" : "conv2d";
-            if (op.name == "layer") op.colocate = "encoder/layer/0";
-            op.parameter_bytes = 4;
-            op.outputs = {make_tensor({1, 4})};
-            builder.add(
-                op, op.name == "layer" ? std::vector<std::string>{"patches"} : std::vector<std::string>{});
-        }
+        Op op;
+        op.name = "attention";
+        op.kind = "scaled_dot_product_attention";
+        op.colocate = "encoder/layer/0";
+        op.attributes["causal"] = "false";
+        op.outputs = {make_tensor({1, 4})};
+        builder.add(op, {});
         network.problem = test::problem(builder.build(), test::uniform_machine(1));
         for (auto* write : {llama_cpp_arguments, vllm_script, deepspeed_parts, megatron_arguments}) {
             const QString message = refusal(network, write);

@@ -22,6 +22,7 @@ struct Line {
     double flops = 0;
     Attributes attributes{};
     bool in_place = false;
+    DType type = DType::float32;  ///< of the outputs
 };
 
 Graph network(const std::vector<Line>& lines, Training training = Training::implicit) {
@@ -30,7 +31,7 @@ Graph network(const std::vector<Line>& lines, Training training = Training::impl
         Op op;
         op.name = line.name;
         op.kind = line.kind;
-        for (const Shape& shape : line.shapes) op.outputs.push_back(make_tensor(shape));
+        for (const Shape& shape : line.shapes) op.outputs.push_back(make_tensor(shape, line.type));
         op.parameter_bytes = 4 * line.parameters;
         op.flops = line.flops;
         op.attributes = line.attributes;
@@ -489,6 +490,10 @@ private Q_SLOTS:
         const std::vector<double> masked = Step(lines).output("y");
         QCOMPARE(masked.size(), open.size());
         QCOMPARE(masked != open, differs);
+        lines[1].type = DType::boolean;  // keys that are taken out
+        QCOMPARE(Step(lines).output("y") != open, differs);
+        lines[1].type = DType::int64;
+        QCOMPARE(Step(lines).output("y"), open);
     }
 
     /// The projections of a decoder that reads an encoder are parts of one parameter in TorchScript.
@@ -646,6 +651,16 @@ private Q_SLOTS:
                               0,
                               {{"kernel", "5"}, {"stride", "2"}, {"padding", "0"}}}),
                      "a window of [5] with stride [2]"));
+        for (const Shape& empty : {Shape{4, 2, 0}, Shape{1, 1, std::int64_t{1} << 40}}) {
+            const auto found =
+                reasons({{"x", "input", {empty}},
+                         {"y", "multi_head_attention_forward", {empty}, {"x"}, 0, 0, {{"heads", "4"}}}});
+            QVERIFY(!found.empty());
+        }
+        QVERIFY(
+            !reasons({{"x", "input", {{1, 4, 0, 5}}},
+                      {"y", "conv_transpose2d", {{1, 3, 0, 5}}, {"x"}, 4 * 3 * 9, 0, {{"kernel", "[3,3]"}}}})
+                 .empty());
         QVERIFY(says(refusal({"", "max_pool1d", {{2, 96, 4}}, {}, 0, 7}), "does not give its window"));
         QVERIFY(says(refusal({"", "multi_head_attention_forward", {{2, 96, 8}}, {}, 4 * 64 + 32}),
                      "does not give its number of heads"));

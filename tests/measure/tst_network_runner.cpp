@@ -3,6 +3,7 @@
 // are those of autograd over the whole network.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <unistd.h>
 
 #include <QtTest>
@@ -434,6 +435,71 @@ private Q_SLOTS:
         for (int k = 0; k < 4; ++k) step();
         const long pages = 4 * 3 * 4 * kElements / sysconf(_SC_PAGESIZE);
         QVERIFY2(faults() - before < pages / 10, qPrintable(QString::number(faults() - before)));
+    }
+
+    /// A transposed convolution, for which LibTorch has no kernel in bfloat16 on a CPU.
+    void transposedConvolutionsRunInBfloat16() {
+        GraphBuilder net("up", 2, Training::implicit);
+        Op op;
+        op.name = "x";
+        op.kind = "input";
+        op.outputs = {make_tensor({2, 4, 5, 5})};
+        net.add(op, {});
+        op.name = "y";
+        op.kind = "conv_transpose2d";
+        op.parameter_bytes = 4 * (4 * 3 * 9 + 3);
+        op.flops = 2.0 * 200 * 27;
+        op.outputs = {make_tensor({2, 3, 10, 10})};
+        op.attributes = {{"kernel", "[3,3]"}, {"stride", "[2,2]"}, {"padding", "[1,1]"}};
+        net.add(op, {"x"});
+        const Graph graph = net.build();
+        for (const Precision precision : {Precision::bf16, Precision::amp_bf16}) {
+            ProblemOptions options;
+            options.precision = precision;
+            Placed placed(test::problem(graph, test::uniform_machine(1), options), Placement(2, 0));
+            placed.step();
+        }
+    }
+
+    /// What is kept is no more than what was in use at most, whatever the sizes of the tensors.
+    void memoryThatIsKeptIsBounded() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers have their own allocator");
+#endif
+        constexpr std::int64_t kElements = 10'000'000;
+        GraphBuilder net("uneven", 1, Training::none);
+        std::vector<std::string> last;
+        for (std::int64_t k = 0; k < 10; ++k) {
+            // One tensor after the other, each of another size.
+            Op op;
+            op.name = "x" + std::to_string(k);
+            op.kind = k % 2 == 0 ? "input" : "mean";
+            op.outputs = {k % 2 == 0 ? make_tensor({1, kElements + k * kElements / 4}) : make_tensor({1, 1})};
+            op.attributes = {{"dim", "1"}, {"keepdim", "true"}};
+            net.add(std::move(op),
+                    k % 2 == 0 ? std::vector<std::string>{} : std::vector<std::string>{last.back()});
+            last = {"x" + std::to_string(k)};
+        }
+        const auto resident = [] {
+            std::ifstream file("/proc/self/statm");
+            long all = 0, pages = 0;
+            file >> all >> pages;
+            return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+        };
+        const double before = resident();
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        Executor executor(problem, make_execution_plan(problem, Placement(problem->groups, 0)),
+                          std::vector<PhysicalDevice>(1),
+                          measure_module().make_runner(problem, Placement(problem->groups, 0),
+                                                       std::vector<PhysicalDevice>(1), {}));
+        double peak = 0;
+        for (int k = 0; k < 3; ++k) {
+            StepRecord record;
+            QVERIFY(executor.run_step(record));
+            peak = std::max(peak, record.peak_bytes[0]);
+        }
+        QVERIFY2(resident() - before < 1.2 * peak + 100e6,
+                 qPrintable(QString::number(resident() - before) + " of " + QString::number(peak)));
     }
 
     /// All kinds and attributes of the shipped networks are known. Nothing is run.

@@ -260,14 +260,18 @@ bool is_contiguous(const Problem& problem, const Placement& placement) {
 
 /// A chain of blocks with `bytes` of weights and `cache_bytes` each on GPUs and, last, a CPU.
 ProblemPtr blocks(std::size_t count, double bytes, const std::vector<double>& memory_bytes,
-                  double cache_bytes = 0) {
+                  double cache_bytes = 0, bool tied_ends = false) {
     GraphBuilder builder("blocks", 1, Training::none);
-    for (OpId i = 0; i < count; ++i) {
+    const std::size_t ops = tied_ends ? count + 2 : count;
+    for (OpId i = 0; i < ops; ++i) {
+        const bool end = tied_ends && (i == 0 || i + 1 == ops);
         Op op;
-        op.name = op.scope = op.colocate = "block/" + std::to_string(i);
+        op.name = op.scope =
+            end ? (i == 0 ? "table" : "head") : "block/" + std::to_string(tied_ends ? i - 1 : i);
+        op.colocate = end ? "table" : op.name;
         op.kind = "linear";
         op.flops = 1e9;
-        op.parameter_bytes = static_cast<std::int64_t>(bytes);
+        op.parameter_bytes = end ? 1000 : static_cast<std::int64_t>(bytes);
         op.resident_bytes = static_cast<std::int64_t>(cache_bytes);
         if (i > 0) op.inputs.push_back({i - 1, 0});
         Tensor tensor;
@@ -663,6 +667,9 @@ private Q_SLOTS:
         QCOMPARE(only_proposal("memory-proportional", blocks(8, 1e9, {3.1e9, 3.1e9, 100e9}),
                                {{"allow_cpu", false}}),
                  (Placement{0, 0, 0, 0, 0, 1, 1, 1}));
+        // What is before the layers is on the CPU, but for a table that the output reads, too.
+        QCOMPARE(only_proposal("memory-proportional", blocks(3, 1e9, {9e9, 9e9, 100e9}, 0, true)),
+                 (Placement{1, 0, 0, 1}));
     }
 
     void pipedream_is_best_of_all_cuts() {

@@ -26,6 +26,15 @@ public:
         number(keys_, value);
         return *this;
     }
+    Gguf& truths(const std::string& key, const std::vector<bool>& values) {
+        ++pairs_;
+        string(keys_, key);
+        number<std::uint32_t>(keys_, 9);
+        number<std::uint32_t>(keys_, 7);
+        number(keys_, static_cast<std::uint64_t>(values.size()));
+        for (const bool value : values) keys_ += static_cast<char>(value);
+        return *this;
+    }
     Gguf& tensor(const std::string& name, std::vector<std::uint64_t> extents, std::uint32_t type) {
         ++count_;
         string(tensors_, name);

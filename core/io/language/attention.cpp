@@ -43,6 +43,7 @@ OpOutput BlockBuilder::attend(const Attention& attention, std::span<const OpOutp
         if (phase_ == LanguagePhase::decode)
             made.read_bytes = made.parameter_bytes + bytes(attention.read_tokens);
     }
+    if (!model_.has_decode()) made.attributes["causal"] = "false";
     return add(std::move(made), {batch_, attention.heads, tokens, attention.width / attention.heads}, inputs);
 }
 

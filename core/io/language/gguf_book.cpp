@@ -75,7 +75,7 @@ std::vector<std::string> gguf_candidates(const std::string& module) {
 GgufBook::GgufBook(const GgufFile& file, const LanguageModel& model, bool use_sizes)
     : file_(file),
       layers_(model.layers),
-      predicts_more_(model.predicts_more),
+      predicts_more_(model.unread_blocks > 0),
       use_sizes_(use_sizes),
       taken_(file.tensors().size(), 0) {
     for (std::size_t i = 0; i < file.tensors().size(); ++i) {

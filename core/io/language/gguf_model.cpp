@@ -49,9 +49,9 @@ void read_gguf_windows(const GgufFile& file, const std::string& prefix, Language
     const std::string key = prefix + "attention.sliding_window_pattern";
     const GgufFile::Value* const pattern = file.value(key);
     const auto* const layers = pattern == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(pattern);
-    std::int64_t of = has_rule ? known->of : 0;
-    if (pattern != nullptr && layers == nullptr) of = *file.number(key, 0, kMostLayers);
-    if (pattern == nullptr && !has_rule) {
+    const bool has_number = pattern != nullptr && std::holds_alternative<std::int64_t>(*pattern);
+    const std::int64_t of = has_number ? *file.number(key, 0, kMostLayers) : has_rule ? known->of : 0;
+    if (layers == nullptr && !has_number && !has_rule) {
         model.notes.push_back("which layers of architecture " + in_quotes(printable(architecture, 80)) +
                               " have the window of " + std::to_string(window) +
                               " tokens is not known here: all keep the whole sequence");
@@ -145,17 +145,17 @@ void check_heads(const GgufFile& file, const std::string& prefix, const Language
     const std::int64_t value = model.value_dim > 0 ? model.value_dim : model.head_dim;
     for (std::size_t i = 0; i < model.kv_heads.size(); ++i) {
         const std::string block = "blk." + std::to_string(i) + '.';
-        const auto check = [&](const char* name, std::int64_t dim) {
+        const auto check = [&](const char* name, std::int64_t dim, const char* length) {
             const GgufFile::Tensor* const tensor = file.find(block + name);
             const std::int64_t expected = model.kv_heads[i] * dim;
             if (tensor == nullptr || tensor->shape.size() != 2 || tensor->shape.front() == expected) return;
             file.fail(prefix + "attention.head_count_kv",
-                      "makes " + std::to_string(model.kv_heads[i]) + " heads of " + std::to_string(dim) +
-                          ", but " + tensor->name + " has " + std::to_string(tensor->shape.front()) +
-                          " rows; take another copy");
+                      "and " + prefix + length + " make " + std::to_string(model.kv_heads[i]) + " heads of " +
+                          std::to_string(dim) + ", but " + tensor->name + " has " +
+                          std::to_string(tensor->shape.front()) + " rows; take another copy");
         };
-        check("attn_k.weight", model.head_dim);
-        check("attn_v.weight", value);
+        check("attn_k.weight", model.head_dim, "attention.key_length");
+        check("attn_v.weight", value, "attention.value_length");
     }
 }
 
@@ -180,7 +180,7 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     const std::int64_t blocks = largest(file, prefix + "block_count", 1, kMostLayers);
     const std::int64_t more = file.number(prefix + "nextn_predict_layers", 0, blocks - 1).value_or(0);
     model.layers = blocks - more;
-    model.predicts_more = more > 0;
+    model.unread_blocks = more;
     model.words_for_layers = prefix + "block_count";
     model.hidden = largest(file, prefix + "embedding_length", 1, kMostHidden);
     model.heads = largest(file, prefix + "attention.head_count", 0, kMostHeads);

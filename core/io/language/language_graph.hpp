@@ -23,6 +23,10 @@ std::int64_t sequence_of(const LanguageModel& model, const LanguageOptions& opti
 /// block; with options.split_layers it is their attributes["block"] alone. A head that reads the table of the
 /// embedding shares the embedding's.
 ///
+/// attributes["unread_blocks"] of the embedding is the number of blocks that the file has beyond those of the
+/// graph, which predict more tokens and do not run. attributes["causal"] is false of the attention of
+/// encoders.
+///
 /// Cache. Keys and values, or latents, are resident_bytes of the attention ops in prefill and decode;
 /// attributes["expanded_cache_bytes"] is what compressed latents would take expanded.
 /// read_bytes of an op is what it reads in a step of its parameters and of the cache: rows of tables, the

@@ -87,7 +87,8 @@ struct LanguageModel {
     std::unordered_set<std::string> not_converted{};     ///< modules that are not quantised
     std::string words_for_layers = "num_hidden_layers";  ///< as the file calls them, for messages
     bool converts_stacks = false;  ///< small types replace those of the experts of a layer in one tensor, too
-    bool predicts_more = false;    ///< the file has blocks that predict more tokens, which do not run
+    std::int64_t unread_blocks =
+        0;  ///< of the file, beyond the layers: they predict more tokens and do not run
     std::vector<std::string> notes{};  ///< on what a file says and the model leaves out
 
     /// The type of activations if the options replace that of the weights.

@@ -232,6 +232,7 @@ OpOutput ModuleBuilder::lookup(const std::string& module, const OpOutput& indice
     table_bytes_ = held.bytes;
     Op made = op(module, "embedding", held);
     made.read_bytes = bytes_of_rows(rows, tokens);
+    if (model_.unread_blocks > 0) made.attributes["unread_blocks"] = std::to_string(model_.unread_blocks);
     return add(std::move(made), {batch_, tokens, width}, std::array{indices});
 }
 

@@ -44,13 +44,14 @@ std::string refusal_of_layers(const Graph& network) {
         return "the network has no layers: this format is for language models that are read from "
                "config.json, "
                "a model folder or a GGUF file";
-    const bool generates = std::ranges::none_of(network.ops(), [](const Op& op) {
-        return op.kind == "conv2d" || op.scope.ends_with("token_type_embeddings");
+    const bool encodes = std::ranges::any_of(network.ops(), [](const Op& op) {
+        const auto causal = op.attributes.find("causal");
+        return causal != op.attributes.end() && causal->second == "false";
     });
-    if (!generates)
-        return "the network is an encoder of text or images: this format is for language models that "
-               "generate text; "
-               "export a device map";
+    if (encodes)
+        return "the network is an encoder, whose tokens see those that follow: this format is for language "
+               "models "
+               "that generate text; export a device map";
     if (chains.size() > 1)
         return "the network has more than one chain of layers (" + *chains.begin() + ", " +
                *std::next(chains.begin()) + "); export a device map";

@@ -146,6 +146,16 @@ std::map<std::pair<DeviceId, std::string>, std::vector<std::size_t>> parts_elsew
     return parts;
 }
 
+/// Blocks of the file that are not in the network (attributes["unread_blocks"], language_graph.hpp):
+/// llama.cpp counts them as layers.
+std::size_t unread_blocks(const PlacedNetwork& placed) {
+    for (const Op& op : placed.problem->forward->ops()) {
+        if (const auto blocks = integer_attribute(op, "unread_blocks"); blocks && blocks->size() == 1)
+            return static_cast<std::size_t>(std::clamp<std::int64_t>(blocks->front(), 0, 1000));
+    }
+    return 0;
+}
+
 /// Whether the head reads the table of the embedding.
 bool shares_table(const PlacedNetwork& placed, const Layers& layers) {
     return std::ranges::none_of(layers.after, [&](OpId id) {
@@ -184,13 +194,14 @@ Placement run_of(const PlacedNetwork& placed, const Layers& layers) {
 
 WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     const Layers layers = layers_of(placed);
-    const std::size_t count = layers.devices.size();
+    const std::size_t count = layers.devices.size(), all = count + unread_blocks(placed);
     const std::vector<DeviceId> gpus = accelerators(placed);
-    // The first layers on the CPU are left out of -ngl; the output counts as the layer behind the last.
+    // The first layers on the CPU are left out of -ngl; the output counts as the layer behind the last, and
+    // blocks that do not run count as layers before it.
     std::size_t start = 0;
     while (start < count && is_cpu(placed, layers.devices[start])) ++start;
-    if (start == count && is_cpu(placed, layers.output)) ++start;
-    const std::size_t active = count + 1 - start;
+    if (start == count) start = is_cpu(placed, layers.output) ? all + 1 : all;
+    const std::size_t active = all + 1 - start;
 
     // The order in which GPUs are used, unless that is the machine's.
     std::vector<DeviceId> order;
@@ -214,7 +225,11 @@ WrittenPlacement llama_cpp_arguments(const PlacedNetwork& placed) {
     std::map<DeviceId, double> cache_bytes;
     std::string output_override;
     std::size_t at = 0;
-    for (std::size_t i = start; i <= count && active > 0 && !order.empty(); ++i) {
+    for (std::size_t i = start; i <= all && active > 0 && !order.empty(); ++i) {
+        if (i >= count && i < all) {
+            ++split[at];
+            continue;
+        }
         const DeviceId device = i < count ? layers.devices[i] : layers.output;
         const auto wanted = static_cast<std::size_t>(std::ranges::find(order, device) - order.begin());
         const bool follows = wanted < order.size() && wanted >= at;

@@ -147,8 +147,8 @@ private:
         return meta->at("sizes");
     }
 
-    /// The extents that callers choose, and the batch size: the first open extent that comes first in an
-    /// input and nowhere else. An input without one may be the same for each batch.
+    /// The extents that callers choose, and the batch size: if possible the first open extent that comes
+    /// first in an input and nowhere else. An input without one may be the same for each batch.
     void find_open_extents() {
         std::optional<std::int64_t> fixed;
         std::vector<std::string> first, later;
@@ -177,11 +177,16 @@ private:
             values_[symbol] = extent;
             chosen_.insert(symbol);
         }
-        const auto batch = std::ranges::find_if(first, [&](const std::string& symbol) {
+        auto batch = std::ranges::find_if(first, [&](const std::string& symbol) {
             return std::ranges::find(later, symbol) == later.end();
         });
+        if (batch == first.end()) batch = first.begin();
         if (batch != first.end()) {
             batch_symbol_ = *batch;
+            if (const auto given = options_.dims.find(batch_symbol_);
+                options_.batch && given != options_.dims.end() && given->second != *options_.batch)
+                file_.fail("", "its batch size is " + in_quotes(batch_symbol_) + ", which cannot be both " +
+                                   std::to_string(given->second) + " and " + std::to_string(*options_.batch));
             if (options_.batch) {
                 values_[batch_symbol_] = *options_.batch;
                 chosen_.insert(batch_symbol_);
@@ -235,8 +240,10 @@ private:
                 "is " + in_quotes(text) +
                 ", which cannot be computed for another size: leave out --batch and --dim, or export "
                 "for that size");
-        expression.fail("is " + in_quotes(text) +
-                        " without a \"hint\" of its size, expected one: export with example inputs");
+        expression.fail(
+            "is " + in_quotes(text) +
+            " without a \"hint\" of its size: give an extent of an input with --dim NAME=N, or export with "
+            "example inputs");
     }
 
     /// Returns the name of a value of the graph that is being read among those of all graphs, whose tensor is
@@ -421,13 +428,19 @@ private:
             return false;
         const JsonValue arguments = node.at("inputs");
         std::optional<JsonValue> called;
-        std::vector<std::optional<JsonValue>> given;
+        // Names of the tensors that are passed; empty: of something else. Keywords are settings of the call.
+        std::vector<std::string> given;
         arguments.for_each_item([&](const JsonValue& input) {
             const JsonValue arg = input.at("arg");
             if (const auto graph = arg.find("as_graph")) {
                 called = graph->at("graph");
-            } else if (called) {
-                given.push_back(arg.find("as_tensor"));
+            } else if (called && input.text_or("name", "").empty()) {
+                if (const auto tensors = arg.find("as_tensors")) {
+                    add_values(*tensors, given);
+                } else {
+                    const auto one = arg.find("as_tensor");
+                    given.push_back(one ? named(one->at("name").text()) : std::string());
+                }
             }
         });
         if (!called || !called->find("nodes")) return false;
@@ -435,13 +448,11 @@ private:
         node.at("outputs").for_each_item([&](const JsonValue& output) {
             for (std::string& name : names_of_outputs(output)) outer.push_back(std::move(name));
         });
-        if (outer.empty()) return false;
-        const JsonValue inputs = called->at("inputs");
+        const JsonValue inputs = called->at("inputs"), outputs = called->at("outputs");
+        if (outer.empty() || outer.size() != outputs.size() || inputs.size() > given.size()) return false;
         // The last arguments are those of the graph.
-        if (inputs.size() > given.size()) node.fail("calls a graph with too few arguments");
-        std::vector<std::string> passed;
-        for (std::size_t i = given.size() - inputs.size(); i < given.size(); ++i)
-            passed.push_back(given[i] ? named(given[i]->at("name").text()) : std::string());
+        const std::vector<std::string> passed(given.end() - static_cast<std::ptrdiff_t>(inputs.size()),
+                                              given.end());
         inner_.push_back({*called, outer.front() + '.'});
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const auto tensor = inputs.at(i).find("as_tensor");
@@ -451,13 +462,11 @@ private:
         const JsonValue nodes = called->at("nodes");
         for (std::size_t i = 0; i < nodes.size(); ++i) read_node(nodes.at(i), i);
         std::vector<std::string> made;
-        called->at("outputs").for_each_item([&](const JsonValue& output) {
+        outputs.for_each_item([&](const JsonValue& output) {
             for (std::string& name : names_of_outputs(output)) made.push_back(std::move(name));
         });
         inner_.pop_back();
-        if (made.size() != outer.size())
-            node.fail("has " + std::to_string(outer.size()) + " outputs, and the graph that it calls " +
-                      std::to_string(made.size()));
+        if (made.size() != outer.size()) node.fail("calls a graph whose outputs are not all tensors");
         for (std::size_t i = 0; i < outer.size(); ++i) same_as_[outer[i]] = made[i];
         return true;
     }
