@@ -42,7 +42,7 @@ public:
                 return block;
             }
             use(size);
-            while (!idle_.empty() && in_use_ + idle_bytes_ > most_in_use_) surplus.push_back(drop_largest());
+            while (!idle_.empty() && in_use_ + idle_bytes_ > most()) surplus.push_back(drop_largest());
         }
         free(surplus);
         void* block = nullptr;
@@ -69,7 +69,7 @@ public:
             if (const auto found = size_of_.find(block); found != size_of_.end()) {
                 const std::size_t size = found->second;
                 in_use_ -= size;
-                if (users_ > 0 && in_use_ + idle_bytes_ + size <= most_in_use_) {
+                if (users_ > 0 && in_use_ + idle_bytes_ + size <= most()) {
                     idle_.emplace(size, block);
                     idle_bytes_ += size;
                     return;
@@ -93,6 +93,8 @@ public:
     }
 
 private:
+    /// Tensors of different sizes cannot share all of it.
+    std::size_t most() const { return most_in_use_ + most_in_use_ / 2; }
     void use(std::size_t size) {
         in_use_ += size;
         most_in_use_ = std::max(most_in_use_, in_use_);
