@@ -128,8 +128,7 @@ void report_estimated(const std::string& file, const NetworkFile& network) {
 }
 
 void ReadingArguments::add_to(CLI::App& command) {
-    usage::add_repeated(command, "--dim", dims, "Value of an open dimension of an ONNX model or a .pt2 file",
-                        "NAME=N");
+    usage::add_repeated(command, "--dim", dims, "Value of an open dimension (ONNX, .pt2)", "NAME=N");
     usage::add_repeated(command, "--input", inputs, "Input of a TorchScript model (1x128:int64)", "SHAPE");
     command.add_flag("--run", run, "Run a TorchScript model if its sizes need that");
     const auto words = [](const auto& names) { return std::vector<std::string>(names.begin(), names.end()); };

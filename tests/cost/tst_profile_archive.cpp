@@ -221,6 +221,9 @@ private Q_SLOTS:
         row("descending",
             R"({"format": "placewright.profile", "version": 1, "devices": {}, "transfers": [{"from": "a", "to": "b", "time_s": [[10, 1], [5, 2]]}]})",
             "no more bytes");
+        row("no message",
+            R"({"format": "placewright.profile", "version": 1, "devices": {}, "transfers": [{"from": "a", "to": "b", "time_s": [[10, 1], [1e308, 2]]}]})",
+            "is no message of 1 to 1e+18 bytes");
         row("no ops", R"({"format": "placewright.profile", "version": 1, "devices": {"m": {}}})", "ops");
     }
     void badFilesSayWhere() {

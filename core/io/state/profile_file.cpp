@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/io/state/profile_file.hpp"
 
+#include "core/base/text.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -9,6 +10,7 @@ namespace placewright {
 namespace {
 
 constexpr const char* kFormat = "placewright.profile";
+constexpr double kMostBytes = 1e18, kMostSeconds = 1e12;  ///< of a message
 
 double seconds(const JsonValue& value) {
     const double time_s = value.number();
@@ -42,7 +44,11 @@ TransferProfile read_transfers(const JsonValue& value) {
         const double bytes = item.at(std::size_t{0}).number();
         if (bytes <= (times.empty() ? 0 : times.back().first))
             item.fail("has no more bytes than the one before");
-        times.emplace_back(bytes, seconds(item.at(std::size_t{1})));
+        const double time_s = seconds(item.at(std::size_t{1}));
+        if (bytes < 1 || bytes > kMostBytes || time_s > kMostSeconds)
+            item.fail("is no message of 1 to " + short_number(kMostBytes) + " bytes that takes at most " +
+                      short_number(kMostSeconds) + " s");
+        times.emplace_back(bytes, time_s);
     });
     if (times.empty()) value.fail("is empty");
     return times;
