@@ -495,8 +495,8 @@ private Q_SLOTS:
                             {{{"as_tensors", Json::array({{{"name", "z"}}})}}});
             program.result("z");
             QStringList found;
-            for (const Op& op : read_network(file_of(program.json())).graph.ops())
-                found << QString::fromStdString(op.kind);
+            const NetworkFile network = read_network(file_of(program.json()));
+            for (const Op& op : network.graph.ops()) found << QString::fromStdString(op.kind);
             return found;
         };
         const QStringList expected{"input", "input", "add"};
