@@ -40,8 +40,9 @@ std::vector<const Archive::Member*> models_of(const Archive& archive) {
     for (const Archive::Member& member : archive.members()) {
         if (is_model(member.name)) models.push_back(&member);
     }
-    std::ranges::stable_partition(
-        models, [](const Archive::Member* member) { return member->name.ends_with("models/model.json"); });
+    std::stable_partition(models.begin(), models.end(), [](const Archive::Member* member) {
+        return member->name.ends_with("models/model.json");
+    });
     return models;
 }
 
