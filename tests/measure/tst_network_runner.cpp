@@ -149,6 +149,14 @@ struct Placed {
     Executor executor;
 };
 
+/// Runs all of a problem with one device, and releases what is not needed any more.
+Executor on_one_device(const std::shared_ptr<const Problem>& problem) {
+    const Placement placement(problem->groups, 0);
+    const std::vector<PhysicalDevice> devices(1);
+    return {problem, make_execution_plan(problem, placement), devices,
+            measure_module().make_runner(problem, placement, devices, {})};
+}
+
 bool are_close(const std::vector<double>& a, const std::vector<double>& b) {
     if (a.size() != b.size()) return false;
     double largest = 1e-6;
@@ -416,10 +424,7 @@ private Q_SLOTS:
             last = name;
         }
         const auto problem = test::problem(net.build(), test::uniform_machine(1));
-        Executor executor(problem, make_execution_plan(problem, Placement(problem->groups, 0)),
-                          std::vector<PhysicalDevice>(1),
-                          measure_module().make_runner(problem, Placement(problem->groups, 0),
-                                                       std::vector<PhysicalDevice>(1), {}));
+        Executor executor = on_one_device(problem);
         const auto step = [&] {
             StepRecord record;
             QVERIFY(executor.run_step(record));
@@ -496,10 +501,7 @@ private Q_SLOTS:
         };
         const double before = resident();
         const auto problem = test::problem(net.build(), test::uniform_machine(1));
-        Executor executor(problem, make_execution_plan(problem, Placement(problem->groups, 0)),
-                          std::vector<PhysicalDevice>(1),
-                          measure_module().make_runner(problem, Placement(problem->groups, 0),
-                                                       std::vector<PhysicalDevice>(1), {}));
+        Executor executor = on_one_device(problem);
         double peak = 0;
         for (int k = 0; k < 3; ++k) {
             StepRecord record;
