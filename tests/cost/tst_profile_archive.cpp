@@ -223,7 +223,7 @@ private Q_SLOTS:
             "no more bytes");
         row("no message",
             R"({"format": "placewright.profile", "version": 1, "devices": {}, "transfers": [{"from": "a", "to": "b", "time_s": [[10, 1], [1e308, 2]]}]})",
-            "is no message of 1 to 1e+18 bytes");
+            "expected 1 to 1e+18 bytes");
         row("no ops", R"({"format": "placewright.profile", "version": 1, "devices": {"m": {}}})", "ops");
     }
     void badFilesSayWhere() {

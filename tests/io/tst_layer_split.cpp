@@ -166,8 +166,8 @@ private Q_SLOTS:
         QVERIFY(std::ranges::any_of(warnings, [](const std::string& warning) {
             return warning.find("CUDA_VISIBLE_DEVICES=2,0") != std::string::npos;
         }));
-        QCOMPARE(stage_devices(network), std::string("CUDA_VISIBLE_DEVICES=2,0"));
-        QCOMPARE(stage_count(network), std::size_t{2});
+        QCOMPARE(stage_start(network).visible, std::string("CUDA_VISIBLE_DEVICES=2,0"));
+        QCOMPARE(stage_start(network).stages, std::size_t{2});
     }
 
     /// llama.cpp counts blocks of the file that do not run as layers before the output.

@@ -153,7 +153,7 @@ GgufFile::Value array_value(Reader& reader, const GgufFile& file, const std::str
     const std::uint64_t width = width_of(type);
     if (width == 0) file.fail(key, "is an array of a type that GGUF does not have");
     if (count > reader.left() / width) reader.cut_off();
-    const bool truths = type == ValueType::boolean;
+    const ValueType item = type == ValueType::boolean ? ValueType::u8 : type;
     const bool whole = type != ValueType::f32 && type != ValueType::f64;
     if (!whole || count > kMostItems) {
         reader.skip(count * width);
@@ -161,8 +161,7 @@ GgufFile::Value array_value(Reader& reader, const GgufFile& file, const std::str
     }
     std::vector<std::int64_t> items;
     items.reserve(count);
-    for (std::uint64_t i = 0; i < count; ++i)
-        items.push_back(*whole_number(reader, truths ? ValueType::u8 : type));
+    for (std::uint64_t i = 0; i < count; ++i) items.push_back(*whole_number(reader, item));
     return items;
 }
 
@@ -249,10 +248,10 @@ GgufFile::GgufFile(const Path& file) : path_(file), at_(file) {
                                  " parts of the model, ...-00001-of-0000N.gguf");
         const std::vector<Path> others = other_parts(file, parts);
         if (others.empty())
-            fail("split.count",
-                 "is " + std::to_string(parts) +
-                     ": the other parts are not known from this file's name, which should end in "
-                     "-00001-of-0000N.gguf");
+            fail("split.count", "is " + std::to_string(parts) +
+                                    ", but the name of the file does not end in -00001-of-0000N.gguf, so "
+                                    "that the other parts cannot be "
+                                    "found: give the file its name back");
         for (const Path& part : others) read_part(part);
         at_ = path_;
     }

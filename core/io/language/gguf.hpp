@@ -27,7 +27,7 @@ public:
         Shape shape;  ///< of PyTorch: the slowest extent first
         std::int64_t bytes = 0;
     };
-    /// Numbers, and arrays of whole numbers or of truths of up to a few thousand items; longer arrays and
+    /// Numbers, and arrays of whole numbers or booleans of up to a few thousand items; longer arrays and
     /// those of texts (vocabularies) are skipped.
     using Value =
         std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;

@@ -149,10 +149,10 @@ void check_heads(const GgufFile& file, const std::string& prefix, const Language
             const GgufFile::Tensor* const tensor = file.find(block + name);
             const std::int64_t expected = model.kv_heads[i] * dim;
             if (tensor == nullptr || tensor->shape.size() != 2 || tensor->shape.front() == expected) return;
-            file.fail(prefix + "attention.head_count_kv",
-                      "and " + prefix + length + " make " + std::to_string(model.kv_heads[i]) + " heads of " +
-                          std::to_string(dim) + ", but " + tensor->name + " has " +
-                          std::to_string(tensor->shape.front()) + " rows; take another copy");
+            file.fail(tensor->name, "has " + std::to_string(tensor->shape.front()) + " rows, but " + prefix +
+                                        "attention.head_count_kv and " + prefix + length + " make " +
+                                        std::to_string(model.kv_heads[i]) + " heads of " +
+                                        std::to_string(dim) + "; take another copy");
         };
         check("attn_k.weight", model.head_dim, "attention.key_length");
         check("attn_v.weight", value, "attention.value_length");
@@ -185,9 +185,10 @@ LanguageModel read_gguf_model(const GgufFile& file) {
     model.hidden = largest(file, prefix + "embedding_length", 1, kMostHidden);
     model.heads = largest(file, prefix + "attention.head_count", 0, kMostHeads);
     if (model.heads == 0)
-        file.fail(prefix + "attention.head_count", "is 0: models of architecture " +
-                                                       in_quotes(printable(architecture, 80)) +
-                                                       " are not transformers, and not known here");
+        file.fail(prefix + "attention.head_count",
+                  "is 0: models of architecture " + in_quotes(printable(architecture, 80)) +
+                      " are no transformers, and not known here; export the model from PyTorch "
+                      "with placewright.export(model, inputs, \"model.json\")");
     model.width = largest(file, prefix + "feed_forward_length", 1, kMostWidth, 4 * model.hidden);
     model.limit = file.number(prefix + "context_length", 1, kMostSequence).value_or(0);
     model.head_dim = file.number(prefix + "attention.key_length", 1, kMostHidden)

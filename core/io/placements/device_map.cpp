@@ -158,8 +158,8 @@ void warn_of_joins(const Problem& problem, const MapModules& modules, const MapE
     NameTree tree;
     for (const auto& [key, device] : entries) tree.add(key, device);
     const Graph& graph = *problem.graph;
-    std::vector<DeviceId> device_of(graph.size(),
-                                    kInvalidDevice);  // where its result, or first its weights are
+    // Where the weights of an op are, and then its result.
+    std::vector<DeviceId> device_of(graph.size(), kInvalidDevice);
     for (const auto& item : modules.items) {
         if (!item.parameters.empty()) device_of[item.op] = tree.device_of(item.parameters.front());
     }

@@ -140,17 +140,10 @@ void warn_of_inference(WrittenPlacement& written, const PlacedNetwork& placed, c
 
 }  // namespace
 
-std::size_t stage_count(const PlacedNetwork& placed) {
+StageStart stage_start(const PlacedNetwork& placed) {
     try {
-        return stages_of(placed, layers_of(placed), "").size();
-    } catch (const PlacementError&) {
-        return 0;
-    }
-}
-
-std::string stage_devices(const PlacedNetwork& placed) {
-    try {
-        return visible_devices(placed, stages_of(placed, layers_of(placed), ""));
+        const std::vector<Stage> stages = stages_of(placed, layers_of(placed), "");
+        return {stages.size(), visible_devices(placed, stages)};
     } catch (const PlacementError&) {
         return {};
     }

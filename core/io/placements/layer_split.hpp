@@ -2,15 +2,22 @@
 // Placements of language models as arguments of programs that split a model by its layers.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "core/io/placements/placed_network.hpp"
 
 namespace placewright {
 
-/// Pipeline stages of a placement that one of these programs runs, and the setting of CUDA_VISIBLE_DEVICES
-/// that puts them on their GPUs, empty if these are the first ones in order. 0 and an empty text for another
-/// placement.
-std::size_t stage_count(const PlacedNetwork& placed);
-std::string stage_devices(const PlacedNetwork& placed);
+/// How a program that runs the stages of a pipeline is started.
+struct StageStart {
+    std::size_t stages = 0;
+    std::string
+        visible{};  ///< "CUDA_VISIBLE_DEVICES=2,0"; empty if the stages are on the first GPUs, in order
+};
+
+/// Returns 0 stages for a placement that is no pipeline.
+StageStart stage_start(const PlacedNetwork& placed);
 
 /// Arguments of llama.cpp in one line: `-ngl N --tensor-split a,b --ctx-size N --parallel B`, such that its
 /// own rule gives the placement (llama.cpp, src/llama-model.cpp, load_tensors): of n layers and the output

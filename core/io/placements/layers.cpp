@@ -49,9 +49,8 @@ std::string refusal_of_layers(const Graph& network) {
         return causal != op.attributes.end() && causal->second == "false";
     });
     if (encodes)
-        return "the network is an encoder, whose tokens see those that follow: this format is for language "
-               "models "
-               "that generate text; export a device map";
+        return "the network is an encoder: this format is for language models that generate text; export a "
+               "device map";
     if (chains.size() > 1)
         return "the network has more than one chain of layers (" + *chains.begin() + ", " +
                *std::next(chains.begin()) + "); export a device map";

@@ -303,7 +303,7 @@ const std::array kFormats{
                     .suffix = ".deepspeed.json",
                     .snippet =
                         [](const std::string& path, const PlacedNetwork& placed) {
-                            const std::string visible = stage_devices(placed);
+                            const std::string visible = stage_start(placed).visible;
                             return (visible.empty() ? "" : "# start the program with " + visible + "\n") +
                                    "import json\nfrom deepspeed.pipe import PipelineModule\n\n" +
                                    loading("split", path) +
@@ -325,9 +325,9 @@ const std::array kFormats{
                     .snippet =
                         [](const std::string& path, const PlacedNetwork& placed) {
                             // One process a stage; more for parallelism of other kinds beside it.
-                            const std::string visible = stage_devices(placed);
-                            return (visible.empty() ? "" : visible + ' ') +
-                                   "eval torchrun --nproc-per-node " + std::to_string(stage_count(placed)) +
+                            const StageStart start = stage_start(placed);
+                            return (start.visible.empty() ? "" : "export " + start.visible + '\n') +
+                                   "eval torchrun --nproc-per-node " + std::to_string(start.stages) +
                                    " pretrain_gpt.py ARGUMENTS $(grep -v '^#' " + in_shell(path) + ")\n";
                         },
                     .write = megatron_arguments,

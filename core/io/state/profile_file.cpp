@@ -46,7 +46,7 @@ TransferProfile read_transfers(const JsonValue& value) {
             item.fail("has no more bytes than the one before");
         const double time_s = seconds(item.at(std::size_t{1}));
         if (bytes < 1 || bytes > kMostBytes || time_s > kMostSeconds)
-            item.fail("is no message of 1 to " + short_number(kMostBytes) + " bytes that takes at most " +
+            item.fail("is no message: expected 1 to " + short_number(kMostBytes) + " bytes in at most " +
                       short_number(kMostSeconds) + " s");
         times.emplace_back(bytes, time_s);
     });

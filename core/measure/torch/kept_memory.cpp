@@ -17,8 +17,8 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kLeast =
-    64 * 1024;  ///< bytes of a block that is kept; allocators keep smaller ones themselves
+/// Bytes of the smallest block that is kept; allocators keep smaller ones themselves.
+constexpr std::size_t kLeast = 64 * 1024;
 constexpr std::size_t kPage = 4096;
 
 /// All blocks that were made while memory was kept, in use or idle. Blocks are made and freed outside of the

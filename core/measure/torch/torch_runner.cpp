@@ -101,6 +101,7 @@ struct Node {
     Tensors parameters, buffers;
     std::vector<Tensors> states;  ///< [parameter]: of the optimizer
     at::Generator generator;
+    bool narrows = false;       ///< its parameters are read in the narrower type of its output
     bool recomputed = false;    ///< its autograd graph is that of "f/recompute"
     std::uint32_t derived = 0;  ///< number of derived ops that need the autograd graph
     std::vector<bool> carries;  ///< [input]: a gradient is wanted
@@ -312,7 +313,9 @@ private:
 void TorchRunner::prepare_forward() {
     for (OpId id = 0; id < graph_.size(); ++id) {
         const Op& op = graph_.op(id);
-        if (op.phase == Phase::forward) nodes_[id].kernel = make_kernel(graph_, id);
+        if (op.phase != Phase::forward) continue;
+        nodes_[id].kernel = make_kernel(graph_, id);
+        nodes_[id].narrows = cast_parameter_bytes(op) > 0;
     }
 }
 
@@ -455,7 +458,7 @@ Tensors TorchRunner::run_kernel(Node& node, const Op& op, const Tensors& inputs)
                        : inputs[0].device());
     // Autocast: parameters of float32 that are read in a narrower type.
     Tensors narrow;
-    if (cast_parameter_bytes(op) > 0) {
+    if (node.narrows) {
         for (const at::Tensor& parameter : node.parameters)
             narrow.push_back(parameter.to(scalar_type(op.outputs.front().dtype)));
     }
