@@ -126,19 +126,26 @@ class _Placed(Calls):
         in_pass = threading.get_ident() in self._passes
         copies = self.current.copies if in_pass else Copies()
         seen: Dict[int, _Seen] = {}
+        held: Dict[int, torch.Tensor] = {}  # by identity of what the module read: what its inputs held
+        containers: Dict[int, Any] = {}
 
         def move(tensor: torch.Tensor) -> torch.Tensor:
             if scope in self._whole.recurrent and _may_be_lengths(tensor) and tensor.device.type == "cpu":
                 return tensor
-            tensor = copies.newest(tensor)
-            if id(tensor) not in seen:
-                copy = tensor if tensor.device == device else copies.on(tensor, device, True)
-                seen[id(tensor)] = _Seen(tensor, copy, version_of(copy))
-            return seen[id(tensor)].copy
+            newest = copies.newest(tensor)
+            if id(newest) not in seen:
+                copy = newest if newest.device == device else copies.on(newest, device, True)
+                seen[id(newest)] = _Seen(newest, copy, version_of(copy))
+            copy = seen[id(newest)].copy
+            held.setdefault(id(copy), tensor)
+            return copy
 
-        args, kwargs = with_tensors((args, kwargs), move)
         try:
+            args, kwargs = with_tensors((args, kwargs), move, containers)
+            taken = {id(tensor) for tensor in tensors_in((args, kwargs))}
             result = forward(*args, **kwargs)
+            results = tensors_in(result)
+            written = [tensor for tensor in tensors_in((args, kwargs)) if id(tensor) not in taken]
         except RuntimeError as error:
             if "same device" not in str(error):
                 raise
@@ -147,10 +154,14 @@ class _Placed(Calls):
                 " tensors on the device of its inputs (device=x.device), and register those that it keeps as"
                 f" buffers. {error}"
             ) from error
-        results = tensors_in(result)
+        finally:
+            # What the module wrote into lists and dictionaries stays, and what they held is there again.
+            restored: Dict[int, Any] = {}
+            for container in containers.values():
+                with_tensors(container, lambda tensor: held.get(id(tensor), tensor), restored)
         moved = [Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
         if in_pass:
-            copies.give(results, moved, [item.copy for item in seen.values()])
+            copies.give(results + written, moved, [item.copy for item in seen.values()])
         for item in seen.values():
             # An inference tensor does not tell whether it was changed.
             changed = copies.any_twins if item.version is None else item.version != version_of(item.copy)

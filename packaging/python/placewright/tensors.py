@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import collections.abc
-import copy
 import dataclasses
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from torch.nn.utils.rnn import PackedSequence
@@ -28,14 +27,23 @@ def _collect(value: Any, found: List[torch.Tensor]) -> None:
     elif isinstance(value, (dict, collections.abc.Mapping)):
         for item in value.values():
             _collect(item, found)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for item in vars(value).values():
+    elif _is_dataclass(value):
+        for item in _members(value).values():
             _collect(item, found)
 
 
-def with_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Returns a value with `change` of each of its tensors, in the same containers as `tensors_in` looks into;
-    the value itself if that changes none."""
+def with_tensors(
+    value: Any, change: Callable[[torch.Tensor], torch.Tensor], changed: Optional[Dict[int, Any]] = None
+) -> Any:
+    """Returns a value with `change` of each of its tensors, in the same containers as `tensors_in` looks into.
+
+    Lists, mappings and dataclasses get the changed tensors in place, so that they stay the objects that others
+    hold. Tuples, and mappings that cannot be changed, are made anew if they hold a tensor that `change` changes.
+
+    Args:
+        changed: gets, by identity, each container that was looked into and can be changed.
+    """
+    changed = {} if changed is None else changed
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, PackedSequence):  # its lengths stay on the CPU
@@ -44,26 +52,54 @@ def with_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> 
             return value
         orders = [item if item is None else change(item) for item in (value[2], value[3])]
         return PackedSequence(data, value.batch_sizes, *orders)
-    if isinstance(value, (list, tuple)):
-        items = [with_tensors(item, change) for item in value]
-        if all(new is old for new, old in zip(items, value)):
-            return value
-        return value._make(items) if hasattr(value, "_make") else type(value)(items)
-    if isinstance(value, collections.abc.Mapping):
-        changed = {key: with_tensors(item, change) for key, item in value.items()}
-        changed = {key: item for key, item in changed.items() if item is not value[key]}
-        if changed:
-            value = copy.copy(value)
-            for key, item in changed.items():
-                value[key] = item  # type: ignore[index]
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = {name: with_tensors(item, change) for name, item in vars(value).items()}
-        changed = {name: item for name, item in changed.items() if item is not vars(value)[name]}
-        if changed:
-            value = copy.copy(value)
-            for name, item in changed.items():
-                object.__setattr__(value, name, item)
+    if id(value) in changed:
+        return value
+    if isinstance(value, tuple):
+        items = [with_tensors(item, change, changed) for item in value]
+        return value if all(new is old for new, old in zip(items, value)) else _tuple_like(value, items)
+    if isinstance(value, list):
+        changed[id(value)] = value
+        for at, item in enumerate(value):
+            new = with_tensors(item, change, changed)
+            if new is not item:
+                value[at] = new
+    elif isinstance(value, collections.abc.MutableMapping):
+        changed[id(value)] = value
+        for key, item in list(value.items()):
+            new = with_tensors(item, change, changed)
+            if new is not item:
+                value[key] = new
+    elif isinstance(value, collections.abc.Mapping):
+        items_of = {key: with_tensors(item, change, changed) for key, item in value.items()}
+        if any(item is not value[key] for key, item in items_of.items()):
+            return type(value)(items_of)  # type: ignore[call-arg]
+    elif _is_dataclass(value):
+        changed[id(value)] = value
+        for name, item in _members(value).items():
+            new = with_tensors(item, change, changed)
+            if new is not item:
+                object.__setattr__(value, name, new)  # frozen ones, too
     return value
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _members(value: Any) -> Dict[str, Any]:
+    """Returns the members of a dataclass, whether it keeps them in a dictionary or in slots."""
+    members = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    return {**members, **getattr(value, "__dict__", {})}
+
+
+def _tuple_like(value: Any, items: List[Any]) -> Any:
+    """Returns a tuple of the type of another, and with its attributes."""
+    if hasattr(value, "n_sequence_fields"):  # the result of x.max(0)
+        return type(value)(items)
+    result = tuple.__new__(type(value), items)
+    if hasattr(value, "__dict__"):
+        result.__dict__.update(vars(value))
+    return result
 
 
 def storage_of(tensor: torch.Tensor) -> int:

@@ -289,6 +289,88 @@ class Whole(Comparing):
         torch.testing.assert_close(found, expected)
         self.assertEqual([move.target for move in machine.moves], ["cuda:0", "cuda:1"])  # y is sent once
 
+    def test_containers_that_modules_change(self) -> None:
+        """What a module writes into a list, a dictionary or a dataclass is there for whoever reads it next."""
+
+        @dataclasses.dataclass
+        class State:
+            kept: tuple = ()
+
+        class Writes(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor, feats: list, cache: Dict[Any, Any], state: State) -> torch.Tensor:
+                y = self.linear(x)
+                feats.append(y[:, :2])
+                feats[0] = feats[0] + y
+                feats[1].append(x)
+                feats[2].add_(y)
+                cache["sum"] = cache["sum"] + y
+                cache[len(cache)] = y
+                cache.pop("gone", None)
+                state.kept += (y.tanh(),)
+                return y + sum(feats[1]) + sum(item.sum() for item in state.kept)
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first = nn.Linear(4, 4)
+                self.inner = nn.ModuleList(Writes() for _ in range(4))
+
+            def forward(self, x: torch.Tensor) -> Any:
+                x = self.first(x)
+                feats, cache, state = [x, [], x * 2], {"sum": x, "gone": x}, State()
+                for module in self.inner:
+                    x = module(x, feats, cache, state)
+                    feats[-1].mul_(2)  # as do the views of it
+                parts = [feats[0], *feats[1], *feats[2:], *cache.values(), *state.kept]
+                return x + sum(item.sum() for item in parts), len(parts)
+
+        self.check_modules(Model(), torch.randn(2, 4), depths=(2,))
+
+    def test_containers_of_the_caller(self) -> None:
+        """A list that the caller gives has its own tensors again, and what the model added."""
+
+        class Feats(list):
+            scale = 2.0
+
+        class Pair(tuple):
+            def __new__(cls, one: torch.Tensor, other: torch.Tensor) -> "Pair":
+                return super().__new__(cls, (one, other))
+
+        class Adds(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor, feats: Feats, pair: Pair) -> torch.Tensor:
+                if len(feats) == 3:
+                    raise ValueError("full")
+                feats.append(self.linear(x) * feats.scale + pair[1] * pair.weight)  # type: ignore[attr-defined]
+                return feats[-1] + feats[0]
+
+        model, x = Adds(), torch.randn(2, 4)
+        pair = Pair(x, x * 3)
+        pair.weight = 5  # type: ignore[attr-defined]
+        once = Feats([x])
+        once.scale = 3.0
+        expected = model(x, once, pair)
+        with Machine():
+            placewright.apply(model, {"": 1})
+            feats, inner = Feats([x]), [x]
+            feats.scale, feats_before = 3.0, [x]
+            feats.append(inner)  # type: ignore[arg-type]
+            with self.assertRaisesRegex(ValueError, "full"):
+                model(x, Feats([*feats, x]), pair)
+            del feats[1]
+            found = model(x, feats, pair)
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(feats[1], once[1])
+        self.assertIs(feats[0], feats_before[0])
+        self.assertIs(inner[0], x)
+
     def test_checkpoints(self) -> None:
         class Checkpointed(nn.Module):
             def __init__(self, reentrant: bool) -> None:
