@@ -97,8 +97,8 @@ void Finder::showCount() {
         const QString of = tr("%L1 of %2").arg(count).arg(opsText(all));
         detail = m_where.isEmpty() ? of : tr("%1 %2").arg(of, m_where);
         if (const auto& timeline = m_document->timeline())
-            detail = tr("%1 · %2 of the compute time")
-                         .arg(detail, percentText(shareOfCompute(*timeline, *m_matches)));
+            detail = tr("%1 of the compute time · %2")
+                         .arg(percentText(shareOfCompute(*timeline, *m_matches)), detail);
     }
     m_bar->setMatchCount(static_cast<int>(m_current) + 1, static_cast<int>(count), detail);
 }
