@@ -384,6 +384,20 @@ private Q_SLOTS:
         QCOMPARE(*time.backward_s, 40e-6);
     }
 
+    void allPartsOfAnOpAreTimed() {
+        const TraceFile trace =
+            read_trace(written('[' + span("fc", 0, 10) + ',' + span("fc/backward", 20, 7) + ',' +
+                               span("fc/weight_gradient", 30, 5) + ',' + span("fc/update", 40, 3) + ']'));
+        const OpTimes times = op_times(trace, two_ops(), "CPU");
+        const MeasuredTime time = times.by_op.at("fc").at("CPU");
+        QCOMPARE(*time.forward_s, 10e-6);
+        QCOMPARE(*time.backward_s, 12e-6);
+        QCOMPARE(*time.weight_gradient_s, 5e-6);
+        QCOMPARE(*time.update_s, 3e-6);
+        const Graph with = with_times(two_ops(), times);
+        QVERIFY(with.op(*with.find("fc")).time_s.at("CPU") == time);
+    }
+
     void timesOfACpuAreKnown() {
         const auto event = [](const char* category, const char* name, int start_us, int correlation,
                               int duration_us = 5) {

@@ -20,7 +20,7 @@
 namespace placewright {
 namespace {
 
-/// The measured part of an op: its forward, or one part of its backward.
+/// The measured part of an op: its forward, one part of its backward, or its update.
 struct Measured {
     OpId op = kInvalidOp;
     std::string_view part;  ///< "" for the forward
@@ -79,8 +79,7 @@ public:
         constexpr std::string_view kAddition = "/weight_gradient#";
         if (const std::size_t at = name.rfind(kAddition); at != std::string_view::npos)
             name = name.substr(0, at + kAddition.size() - 1);
-        for (const std::string_view part :
-             {std::string_view("/backward"), std::string_view("/weight_gradient")}) {
+        for (const std::string_view part : {kBackward, kWeightGradient, kUpdate}) {
             if (!name.ends_with(part)) continue;
             if (const auto found = find(name.substr(0, name.size() - part.size()), part)) return found;
         }

@@ -12,11 +12,15 @@
 
 namespace placewright {
 
-/// One run of an op's forward, or of one part of its backward.
+/// Parts of an op, after its name, that have events of their own.
+inline constexpr std::string_view kBackward = "/backward", kWeightGradient = "/weight_gradient",
+                                  kUpdate = "/update";
+
+/// One run of an op's forward, of one part of its backward, or of the update of its parameters.
 struct OpRun {
     OpId op = kInvalidOp;
-    /// "" for the op itself, "/backward" or "/weight_gradient" after the name of the event, "sequence" for
-    /// the backward that sequence numbers assign.
+    /// "" for the op itself, kBackward, kWeightGradient or kUpdate after the name of the event, "sequence"
+    /// for the backward that sequence numbers assign.
     std::string_view part;
     /// Start of the event; of a backward by sequence number, the start of its forward.
     std::int64_t start_ns = 0;
@@ -49,11 +53,11 @@ enum class MatchedOps : std::uint8_t {
 ///
 /// Names. An event belongs to an op if it has the op's name (with "/" or "."; ONNX Runtime adds
 /// "_kernel_time"), or the name of a scope that contains no other scope and a single op that computes. A name
-/// with "/backward" or "/weight_gradient" appended stands for the op's backward. If a module is called
-/// several times in a step, as many times as it has ops, and these ops are of one kind, its events are those
-/// of the ops in their order. Events of nodes that an op stands for (attribute "merged") are one run of the
-/// op together. Transfers, annotations of a GPU's stream, and what the host does in traces of this program,
-/// have names of ops too and are left out.
+/// with "/backward" or "/weight_gradient" appended stands for the op's backward, with "/update" for the
+/// update of its parameters. If a module is called several times in a step, as many times as it has ops, and
+/// these ops are of one kind, its events are those of the ops in their order. Events of nodes that an op
+/// stands for (attribute "merged") are one run of the op together. Transfers, annotations of a GPU's stream,
+/// and what the host does in traces of this program, have names of ops too and are left out.
 ///
 /// Kernels. Those of an event have the correlation of a launch within the event, or else the "External id" of
 /// an event within it. An event with "Backward" in its name and the "Sequence number" of an event within an

@@ -77,8 +77,11 @@ OpTimes op_times(const TraceFile& trace, const Graph& graph, const std::string& 
             MeasuredTime& time = times.by_op[graph.op(first->op).name][on];
             if (first->part.empty()) {
                 time.forward_s = sum_s / count;
+            } else if (first->part == kUpdate) {
+                time.update_s = sum_s / count;
             } else {
                 time.backward_s = time.backward_s.value_or(0) + sum_s / count;
+                if (first->part == kWeightGradient) time.weight_gradient_s = sum_s / count;
             }
         }
         first = last;
@@ -95,7 +98,11 @@ Graph with_times(const Graph& graph, const OpTimes& times) {
             for (const auto& [model, measured] : found->second) {
                 MeasuredTime& time = op.time_s[model];
                 if (measured.forward_s) time.forward_s = measured.forward_s;
-                if (measured.backward_s) time.backward_s = measured.backward_s;
+                if (measured.backward_s) {
+                    time.backward_s = measured.backward_s;
+                    time.weight_gradient_s = measured.weight_gradient_s;
+                }
+                if (measured.update_s) time.update_s = measured.update_s;
             }
         }
         builder.add(std::move(op));
