@@ -6,15 +6,11 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <set>
-#include <unistd.h>
-
-#include <sys/file.h>
 
 #include "app/cli/complaint.hpp"
 #include "app/cli/console.hpp"
@@ -30,6 +26,7 @@
 #include "core/cost/problem_fingerprint.hpp"
 #include "core/distributed/launch.hpp"
 #include "core/io/placements/placement_file.hpp"
+#include "core/io/text/folder_lock.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 #include "core/job/job.hpp"
@@ -92,26 +89,6 @@ std::vector<Path> part_files(const Path& out) {
     std::ranges::sort(files);
     return files;
 }
-
-/// Keeps other processes of the sweep on this computer from writing the whole table at the same time. (Where
-/// the file system has no locks, such as some of networks, the last to end may miss one that ends at the same
-/// moment; the same command run again collects it.)
-class TableLock {
-public:
-    explicit TableLock(const Path& out)
-        : descriptor_(::open(out.has_parent_path() ? out.parent_path().c_str() : ".",
-                             O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-        if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
-    }
-    ~TableLock() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    TableLock(const TableLock&) = delete;
-    TableLock& operator=(const TableLock&) = delete;
-
-private:
-    int descriptor_;
-};
 
 /// A network on a machine with a set of options.
 struct SweepCase {
@@ -299,7 +276,7 @@ private:
 
     void read_known() {
         for_each_search([&](const SearchKey& key, std::size_t) { wanted_.insert(key); });
-        const TableLock lock(out_);
+        const FolderLock lock(out_);
         std::vector<Path> files = part_files(out_);
         if (std::error_code error; std::filesystem::exists(out_, error)) files.insert(files.begin(), out_);
         for (const Path& file : files) add_known(file);
@@ -460,7 +437,7 @@ private:
     /// Writes what this process has found, and knows of the whole sweep if it is alone.
     void save() {
         const auto begin = Clock::now();
-        std::optional<TableLock> lock;
+        std::optional<FolderLock> lock;
         if (part_.is_all()) {
             lock.emplace(out_);
             add_written();
@@ -478,7 +455,7 @@ private:
 
     /// Writes the whole table of all parts. The last process to end has all of it.
     void collect() {
-        const TableLock lock(out_);
+        const FolderLock lock(out_);
         std::vector<Path> parts = part_files(out_);
         for (const Path& file : parts) add_known(file);
         add_written();

@@ -208,6 +208,18 @@ private Q_SLOTS:
         QVERIFY(read_profile(file) == archive);
     }
 
+    void timesAreAddedToWhatTheFileHasByNow() {
+        const QTemporaryDir folder;
+        const Path file = folder.filePath("profile.json").toStdString();
+        const ProfileArchive first = archive_for(layers(3), "core"), other = archive_for(layers(2), "gpu");
+        QVERIFY(add_to_profile(first, file) == first);
+        // As another process would have done meanwhile.
+        const ProfileArchive all = add_to_profile(other, file);
+        QCOMPARE(all.devices.size(), std::size_t{2});
+        QVERIFY(all.devices.at("core") == first.devices.at("core"));
+        QVERIFY(read_profile(file) == all);
+    }
+
     void badFilesSayWhere_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QByteArray>("complaint");

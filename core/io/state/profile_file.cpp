@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/io/state/profile_file.hpp"
 
+#include <filesystem>
+
 #include "core/base/text.hpp"
+#include "core/io/text/folder_lock.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/whole_file.hpp"
@@ -98,6 +101,15 @@ void write_profile(const ProfileArchive& archive, const Path& file) {
         transfers.push_back({{"from", models.first}, {"to", models.second}, {"time_s", std::move(list)}});
     }
     write_file(file, json.dump(1) + '\n');
+}
+
+ProfileArchive add_to_profile(const ProfileArchive& archive, const Path& file) {
+    const FolderLock lock(file);
+    ProfileArchive all;
+    if (std::filesystem::exists(file)) all = read_profile(file);
+    all.merge(archive);
+    write_profile(all, file);
+    return all;
 }
 
 }  // namespace placewright

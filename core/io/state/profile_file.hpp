@@ -18,4 +18,9 @@ ProfileArchive read_profile(const Path& file);
 /// Throws InputError.
 void write_profile(const ProfileArchive& archive, const Path& file);
 
+/// Adds times to those that a file has by now (ProfileArchive::merge()), and returns all of them; makes the
+/// file if there is none. Other processes that add to a file of its folder wait meanwhile. (Some file systems
+/// of networks have no locks: there the last of two that write at the same moment wins.) Throws InputError.
+ProfileArchive add_to_profile(const ProfileArchive& archive, const Path& file);
+
 }  // namespace placewright
