@@ -83,6 +83,12 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// What Job::single_device is: "gpu:0 alone", or "one device as far as possible" if it may not hold some ops.
 std::string single_device_text(const Job& job);
+/// Why a language model cannot be run, to stand behind its name.
+inline constexpr const char* kLanguageModelsAreSimulated =
+    "is a language model: these are simulated only, because their files have sizes and weights, but no ops "
+    "that could "
+    "be run";
+
 /// Whether a Precision says the types of a language model: where it is trained, and no narrower weights were
 /// asked for. Else they are those of LanguageOptions: weights in 4 bits do not become others with the
 /// activations, and the cache has a type of its own.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/machine/device_model.hpp"
 
@@ -46,6 +47,35 @@ std::string unmeasured_text(const Problem& problem) {
     for (const std::string& model : unused)
         text += (model == *unused.begin() ? " " : ", ") + printable(model, 80);
     return text + ", but no device here has such a model";
+}
+
+std::string replaced_links_text(const Machine& given, const Machine& used) {
+    const auto differs = [](double a, double b) { return a > 2 * b || b > 2 * a; };
+    const auto speed = [](const Channel& channel) {
+        double share = channel.efficiency_by_bytes.empty() ? channel.efficiency : 0;
+        for (const auto& [bytes, efficiency] : channel.efficiency_by_bytes)
+            share = std::max(share, efficiency);
+        return share * channel.bandwidth;
+    };
+    const auto figures = [&](const Channel& channel) {
+        return format_seconds(channel.latency_s) + ", " + format_bytes(speed(channel)) + "/s";
+    };
+    std::string first;
+    std::size_t others = 0;
+    for (ChannelId id = 0; id < given.channels().size(); ++id) {
+        const Channel &before = given.channels()[id], &now = used.channels()[id];
+        if (!differs(before.latency_s, now.latency_s) && !differs(speed(before), speed(now))) continue;
+        if (!first.empty()) {
+            ++others;
+            continue;
+        }
+        first = printable(before.name, 80) + ": " + figures(now) + " (" + figures(before) +
+                " by the machine file)";
+    }
+    if (first.empty()) return first;
+    return "the transfers of the profile replace the figures of " + first +
+           (others > 0 ? " and of " + std::to_string(others) + " more links" : "") +
+           "; they were measured between devices of the same models";
 }
 
 }  // namespace placewright
