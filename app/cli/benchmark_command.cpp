@@ -74,14 +74,7 @@ void print_benchmark(const Job& job, const Measurement& measured, const Outcome&
                         format_bytes(measured.run.peak_bytes[device]),
                         format_bytes(simulated.peak_bytes[device])});
     std::cout << table("lrrrr", rows);
-    if (measured.cores_for_accelerators)
-        std::cout
-            << '\n'
-            << wrapped(
-                   "Cores of this computer ran ops that are simulated on accelerators, so that the measured "
-                   "and the simulated times cannot be compared. placewright-cli machines --detect describes "
-                   "this computer as a machine.",
-                   0);
+    if (measured.cores_for_accelerators) std::cout << '\n' << wrapped(kCoresForAccelerators, 0);
 }
 
 /// A line for each op: where it ran, and how long it took and was expected to take.
@@ -128,6 +121,7 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
     const Job job = arguments.job.load(arguments.placement);
     if (job.simulation.batches > 1)
         throw UsageError("benchmark: --batches: pipelines of several batches cannot be run; give one batch");
+    expect_no_language_model(job, arguments.job.network);
     std::vector<std::string> notes;
     const Placement placement = arguments.placement.empty()
                                     ? job.single_device
@@ -144,6 +138,7 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
         MeasureOptions options;
         options.steps = arguments.steps;
         options.throttles = arguments.throttles;
+        options.keeps_steps = true;
         measured = measure(job.problem, placement, devices, options, interrupt.token(),
                            [&](std::uint32_t done, std::uint32_t all) {
                                line.show("step " + std::to_string(done) + " of " + std::to_string(all));
@@ -155,9 +150,13 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
         throw InputError(arguments.job.network, "", error.what());
     }
     if (!measured) {
-        std::cerr << "placewright-cli: cancelled before all steps were measured\n";
+        std::cerr << "placewright-cli: cancelled before a step was measured\n";
         return kCancelled;
     }
+    const std::size_t steps = measured->run.step_times_s.size();
+    const bool cancelled = steps < arguments.steps;
+    if (cancelled)
+        std::cerr << "placewright-cli: cancelled after " << steps << " of " << arguments.steps << " steps\n";
     if (!arguments.trace.empty()) write_chrome_trace(measured->run.trace, *job.problem, arguments.trace);
     if (!arguments.ops.empty()) write_file(arguments.ops, ops_csv(job, placement, *measured));
     Simulator simulator(job.problem, job.simulation);
@@ -169,7 +168,7 @@ int benchmark_placement(const BenchmarkArguments& arguments) {
     }
     if (const std::string warning = measured->noise_warning(); !warning.empty())
         std::cerr << "placewright-cli: warning: " << warning << '\n';
-    return kDone;
+    return cancelled ? kCancelled : kDone;
 }
 
 }  // namespace placewright

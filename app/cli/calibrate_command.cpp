@@ -27,17 +27,20 @@ namespace {
 /// Runs the network, and returns its problem with these times. Nothing if `stop` was requested.
 std::shared_ptr<const Problem> measured_problem(const JobArguments& arguments, const Job& job,
                                                 std::uint32_t steps, const std::stop_token& stop) {
+    expect_no_language_model(job, arguments.network);
     const std::vector<PhysicalDevice> devices = physical_devices(*job.machine);
-    for (const std::string& note : device_notes(*job.machine, devices)) std::cerr << printable(note) << '\n';
     MeasureOptions measuring;
     measuring.steps = steps;
-    std::optional<ProfileArchive> archive;
+    std::optional<NetworkProfile> found;
     try {
+        expect_own_devices(*job.machine, devices);
+        for (const std::string& note : device_notes(*job.machine, devices))
+            std::cerr << printable(note) << '\n';
         const ProgressLine line("measure " + arguments.network);
-        archive = profile_network(job.problem, devices, measuring, stop,
-                                  [&](std::uint32_t done, std::uint32_t all) {
-                                      line.show(std::to_string(done) + " of " + std::to_string(all));
-                                  });
+        found = profile_network(job.problem, devices, measuring, stop,
+                                [&](std::uint32_t done, std::uint32_t all) {
+                                    line.show(std::to_string(done) + " of " + std::to_string(all));
+                                });
     } catch (const OutOfMemory& error) {
         throw InputError(arguments.network, "", std::string(error.what()) + "; take a smaller batch");
     } catch (const MeasureError& error) {
@@ -45,10 +48,13 @@ std::shared_ptr<const Problem> measured_problem(const JobArguments& arguments, c
     } catch (const std::invalid_argument& error) {
         throw InputError(arguments.machine, "", error.what());
     }
-    if (!archive) return nullptr;
+    if (!found) return nullptr;
+    for (const std::string& warning : found->warnings)
+        std::cerr << printable("placewright-cli: warning: " + arguments.network + ": " + warning, 8192)
+                  << '\n';
     ProblemOptions options = arguments.options().problem;
     options.cost.model = find_cost_model("measured");
-    options.cost.profile = std::make_shared<const ProfileArchive>(*std::move(archive));
+    options.cost.profile = std::make_shared<const ProfileArchive>(std::move(found->archive));
     return make_problem(job.problem->network, job.machine, options);
 }
 

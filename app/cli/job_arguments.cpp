@@ -489,6 +489,9 @@ Job JobArguments::load(const std::string& placement_file) const {
         const std::string unmeasured = unmeasured_text(*job.problem);
         if (!unmeasured.empty())
             std::cerr << printable("placewright-cli: " + network + ": " + unmeasured, 8192) << '\n';
+        const std::string replaced = replaced_links_text(*job.machine, *job.problem->machine);
+        if (!replaced.empty() && told.insert(machine + '\n' + profile).second)
+            std::cerr << printable("placewright-cli: " + machine + ": " + replaced, 8192) << '\n';
     }
     return job;
 }

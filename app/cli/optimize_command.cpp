@@ -179,7 +179,8 @@ Json found_json(const Job& job, const Found& found) {
                             {"measured_s", figure(each.step, &Spread::median_s)},
                             {"low_s", figure(each.step, &Spread::low_s)},
                             {"high_s", figure(each.step, &Spread::high_s)},
-                            {"fits", each.score.fits}});
+                            {"fits", each.score.fits},
+                            {"warning", each.warning}});
         json["best"]["measured_s"] = list.front()["measured_s"];
         json["measured"] = std::move(list);
     }
@@ -437,6 +438,7 @@ private:
                 "--order, --runtime, --in-flight: placements that are measured run in the default order; "
                 "leave "
                 "these options or those that measure out");
+        expect_no_language_model(job_, search_.job.network);
         try {
             check_runnable(*job_.problem);
         } catch (const MeasureError& error) {
@@ -479,8 +481,12 @@ private:
                                                 interrupt_.token(), told);
             }
             if (search_.measured_evaluations > 0) {
-                placements = continue_measured(job_.problem, *algorithm_, options_, search_.seed,
-                                               candidates(optimizer, scored, kMeasuredStarts),
+                std::vector<Placement> starts;
+                for (const MeasuredPlacement& each : placements) {
+                    if (starts.size() < kMeasuredStarts) starts.push_back(each.placement);
+                }
+                if (starts.empty()) starts = candidates(optimizer, scored, kMeasuredStarts);
+                placements = continue_measured(job_.problem, *algorithm_, options_, search_.seed, starts,
                                                search_.measured_evaluations, measured_on_, options,
                                                job_.penalty, interrupt_.token(), told, placements);
             }
@@ -490,10 +496,24 @@ private:
         }
         HardwareRuns measured{std::move(placements), interrupt_.token().stop_requested()};
         if (measured.placements.empty()) return measured;
+        warn_of_runs(measured.placements);
         const Placement& fastest = measured.placements.front().placement;
         progress.best_placement = std::make_shared<const Placement>(fastest);
         progress.best = job_.penalty.score(*job_.problem, Simulator(job_.problem).run(fastest));
         return measured;
+    }
+
+    /// Says what speaks against the times of placements that were run.
+    static void warn_of_runs(const std::vector<MeasuredPlacement>& placements) {
+        const auto noisy =
+            std::ranges::count_if(placements, [](const auto& each) { return !each.warning.empty(); });
+        const auto first =
+            std::ranges::find_if(placements, [](const auto& each) { return !each.warning.empty(); });
+        if (noisy > 0)
+            std::cerr << "placewright-cli: warning: the times of " << noisy << " of " << placements.size()
+                      << " placements may be wrong: " << first->warning << '\n';
+        if (std::ranges::any_of(placements, &MeasuredPlacement::cores_for_accelerators))
+            std::cerr << "placewright-cli: warning: " << kCoresForAccelerators << '\n';
     }
 
     std::unique_ptr<Optimizer> make_optimizer() const {
@@ -715,7 +735,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->type_name("N");
     command
         .add_option("--measure-evaluations", measured_evaluations,
-                    "After the search, go on with N more placements that are run")
+                    "Go on from those of --measure-best [10] with N more that are run")
         ->check(usage::whole_number(0, 1'000'000))
         ->type_name("N");
     command.add_option("--measure-steps", measured_steps, "Steps of each placement that is run")

@@ -44,9 +44,16 @@ int profile_ops(const ProfileArguments& arguments) {
         throw UsageError(
             "profile: --recompute: ops are profiled without recomputation; give --recompute none");
     const Job job = arguments.job.load();
-    ProfileArchive archive;
-    if (std::filesystem::exists(arguments.out)) archive = read_profile(arguments.out);
+    expect_no_language_model(job, arguments.job.network);
+    // A damaged file, or one that cannot be written, is refused before anything is measured.
+    if (std::filesystem::exists(arguments.out)) read_profile(arguments.out);
+    expect_writable(arguments.out);
     const std::vector<PhysicalDevice> devices = physical_devices(*job.machine);
+    try {
+        expect_own_devices(*job.machine, devices);
+    } catch (const std::invalid_argument& error) {
+        throw InputError(arguments.job.machine, "", error.what());
+    }
     for (const std::string& note : device_notes(*job.machine, devices)) std::cerr << printable(note) << '\n';
 
     const InterruptGuard interrupt;
@@ -55,11 +62,13 @@ int profile_ops(const ProfileArguments& arguments) {
             line.show(std::to_string(done) + " of " + std::to_string(all));
         };
     };
-    std::optional<ProfileArchive> ops, transfers{std::in_place};
+    std::optional<NetworkProfile> ops;
+    std::optional<ProfileArchive> transfers;
     try {
         const ProgressLine line("profile");
         MeasureOptions options;
         options.steps = arguments.steps;
+        options.keeps_steps = true;
         ops = profile_network(job.problem, devices, options, interrupt.token(), told_on(line));
     } catch (const OutOfMemory& error) {
         throw InputError(arguments.job.network, "", std::string(error.what()) + "; take a smaller batch");
@@ -73,9 +82,14 @@ int profile_ops(const ProfileArguments& arguments) {
         return kCancelled;
     }
     // Written first, so that whatever happens to the transfers does not lose them.
-    archive.merge(*ops);
-    write_profile(archive, arguments.out);
-    if (arguments.transfers) {
+    ProfileArchive archive = add_to_profile(ops->archive, arguments.out);
+    for (const std::string& warning : ops->warnings)
+        std::cerr << printable("placewright-cli: warning: " + warning, 8192) << '\n';
+    const bool cancelled = interrupt.token().stop_requested();
+    if (cancelled) {
+        std::cerr << "placewright-cli: cancelled; the times of the steps until then were written to "
+                  << printable(arguments.out, 4096) << '\n';
+    } else if (arguments.transfers) {
         const double most_bytes = largest_message_bytes();
         if (most_bytes < kLargestMessageBytes) {
             std::cerr << "transfers of more than " << format_bytes(most_bytes)
@@ -98,13 +112,12 @@ int profile_ops(const ProfileArguments& arguments) {
                          "were not\n";
             return kCancelled;
         }
-        archive.merge(*transfers);
-        write_profile(archive, arguments.out);
+        archive = add_to_profile(*transfers, arguments.out);
     }
 
     Json json = Json::array();
     std::vector<Row> rows{{"model", "ops measured", "ops in the file", "between ops"}};
-    for (const auto& [model, profile] : ops->devices) {
+    for (const auto& [model, profile] : ops->archive.devices) {
         const std::size_t kept = archive.devices.at(model).ops.size();
         rows.push_back({model, std::to_string(profile.ops.size()), std::to_string(kept),
                         format_seconds(profile.overhead_s)});
@@ -114,11 +127,11 @@ int profile_ops(const ProfileArguments& arguments) {
                         {"overhead_s", profile.overhead_s}});
     }
     if (arguments.job.json) {
-        print(Json{{"file", arguments.out}, {"devices", std::move(json)}});
+        print(Json{{"file", arguments.out}, {"devices", std::move(json)}, {"warnings", ops->warnings}});
     } else {
         std::cout << table("lrrr", rows);
     }
-    return kDone;
+    return cancelled ? kCancelled : kDone;
 }
 
 }  // namespace placewright

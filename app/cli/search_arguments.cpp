@@ -103,6 +103,10 @@ void make_folder(const Path& folder) {
     if (error) throw InputError(folder.string(), "", "cannot be created as a folder: " + error.message());
 }
 
+void expect_no_language_model(const Job& job, const std::string& network) {
+    if (job.language) throw InputError(network, "", kLanguageModelsAreSimulated);
+}
+
 void expect_writable(const Path& file) {
     std::error_code error;
     const auto refuse = [&](const std::string& why) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/path.hpp"
+#include "core/job/job.hpp"
 #include "core/search/comparison.hpp"
 
 namespace placewright {
@@ -30,6 +31,15 @@ void make_folder(const Path& folder);
 
 /// Throws InputError if the file cannot be written, so that a wrong folder is reported before the search.
 void expect_writable(const Path& file);
+
+/// Throws InputError if the network is a language model, which cannot be run.
+void expect_no_language_model(const Job& job, const std::string& network);
+
+/// Said where placements were run (Measurement::cores_for_accelerators).
+inline constexpr const char* kCoresForAccelerators =
+    "Cores of this computer ran ops that are simulated on accelerators, so that the measured and the "
+    "simulated times "
+    "cannot be compared. placewright-cli machines --detect describes this computer as a machine.";
 
 /// A file that a command writes.
 struct OutputFile {

@@ -147,9 +147,12 @@ Graph copies_of(const Graph& graph, std::size_t count) {
 std::optional<ProfileArchive> profiled(const std::shared_ptr<const Graph>& graph,
                                        const Laboratory& laboratory, const MeasureOptions& measuring,
                                        const std::stop_token& stop, const MeasureProgress& progress) {
-    if (!laboratory.shares_memory)
-        return profile_network(make_problem(graph, laboratory.machine), laboratory.devices, measuring, stop,
-                               progress);
+    if (!laboratory.shares_memory) {
+        auto found = profile_network(make_problem(graph, laboratory.machine), laboratory.devices, measuring,
+                                     stop, progress);
+        if (!found) return std::nullopt;
+        return std::move(found->archive);
+    }
     const std::size_t count = laboratory.devices.size();
     const auto problem =
         make_problem(std::make_shared<const Graph>(copies_of(*graph, count)), laboratory.machine);

@@ -260,6 +260,8 @@ OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const 
         const std::string predicted = unmeasured_text(problem);
         preview.notes.push_back(options.profile.filename().string() + ": " +
                                 (predicted.empty() ? "all ops have measured times" : predicted));
+        const std::string replaced = replaced_links_text(*next.job.machine, *next.job.problem->machine);
+        if (!replaced.empty()) preview.notes.push_back(options.profile.filename().string() + ": " + replaced);
     }
     const auto [placement, moved] = carried(now, *open.job.problem, problem, next.job.single_device)
                                         .value_or(Carried{next.job.single_device, 0});

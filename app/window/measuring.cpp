@@ -38,10 +38,6 @@ auto withRemedies(const Work& work) {
 constexpr std::chrono::milliseconds kTellInterval(33);  // of progress
 constexpr std::uint32_t kRepeats = 5;                   // of each size of message
 
-ProfileArchive archiveIn(const Path& file) {
-    return std::filesystem::exists(file) ? read_profile(file) : ProfileArchive();
-}
-
 /// Throws if a file could not be written, before minutes are spent on what it is to hold.
 void checkWritable(const QString& name) {
     QDir().mkpath(QFileInfo(name).absolutePath());
@@ -59,30 +55,30 @@ ProfileReport measureProfile(const ProfileRequest& request, const std::stop_toke
                              const std::function<void(double)>& stepTold, const MeasureProgress& progress,
                              const MeasureProgress& transferred) {
     const Path file = request.file.toStdString();
-    archiveIn(file);  // a damaged one is refused before anything is measured
+    if (std::filesystem::exists(file))
+        read_profile(file);  // a damaged one is refused before anything is measured
     checkWritable(request.file);
     MeasureOptions options;
     options.steps = request.steps;
     options.step_told = stepTold;
-    std::optional<ProfileArchive> found =
+    std::optional<NetworkProfile> found =
         profile_network(request.job.problem, request.devices, options, stop, progress);
     if (found && request.transfers) {
         const auto transfers = profile_transfers(request.job.machine, request.devices, message_sizes(),
                                                  kRepeats, request.throttles, stop, transferred);
         if (transfers) {
-            found->merge(*transfers);
+            found->archive.merge(*transfers);
         } else {
             found.reset();
         }
     }
     ProfileReport report;
-    if (!found) return report;                 // it was cancelled
-    ProfileArchive archive = archiveIn(file);  // others may have added times meanwhile
-    archive.merge(*found);
-    write_profile(archive, file);
+    if (!found) return report;  // it was cancelled
+    const ProfileArchive archive = add_to_profile(found->archive, file);
     report.file = request.file;
-    report.transfers = found->transfers.size();
-    for (const auto& [model, profile] : found->devices)
+    report.transfers = found->archive.transfers.size();
+    for (const std::string& warning : found->warnings) report.warnings << toQString(warning);
+    for (const auto& [model, profile] : found->archive.devices)
         report.models.push_back(
             {toQString(model), profile.ops.size(), archive.devices.at(model).ops.size(), profile.overhead_s});
     return report;
@@ -196,6 +192,11 @@ void Measuring::look(std::shared_ptr<const Problem> problem) {
             plan.devices = physical_devices(*problem->machine);
             for (const std::string& note : device_notes(*problem->machine, plan.devices))
                 plan.notes << toQString(note);
+            try {
+                expect_own_devices(*problem->machine, plan.devices);
+            } catch (const std::invalid_argument& error) {
+                plan.foreign = toQString(error.what());
+            }
             for (const std::string& reason : measure_module().unsupported(*problem))
                 plan.refused << toQString(reason);
             plan.library = toQString(measure_module().version());

@@ -25,6 +25,7 @@ struct MeasurePlan {
     std::vector<PhysicalDevice> devices;
     QStringList notes;    ///< where each device runs, and what runs on the same core
     QStringList refused;  ///< ops that cannot be run, with the reason, a line each
+    QString foreign;      ///< why times of ops cannot be kept (expect_own_devices()); empty if they can
     QString library;      ///< "LibTorch 1.13.1"
 
     /// Whether any device is a core of a CPU.
@@ -51,6 +52,7 @@ struct ProfileReport {
     QString file;
     std::vector<Model> models;
     std::size_t transfers = 0;  ///< ordered pairs of models
+    QStringList warnings;       ///< NetworkProfile::warnings
 };
 
 /// Runs steps, placements of searches and profiles, one at a time. Lives on the window's thread.

@@ -2,6 +2,7 @@
 #include "core/measure/measured_search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/base/sorted.hpp"
@@ -15,13 +16,15 @@ class MeasuredEvaluator : public Evaluator {
 public:
     MeasuredEvaluator(std::shared_ptr<const Problem> problem, std::span<const PhysicalDevice> devices,
                       const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report,
-                      std::span<const MeasuredPlacement> known, PlacementRunner runner)
+                      std::span<const MeasuredPlacement> known, PlacementRunner runner,
+                      std::uint64_t most_runs = std::numeric_limits<std::uint64_t>::max())
         : problem_(std::move(problem)),
           devices_(devices.begin(), devices.end()),
           options_(options),
           penalty_(penalty),
           report_(std::move(report)),
           runner_(std::move(runner)),
+          most_runs_(most_runs),
           simulator_(problem_) {
         for (const MeasuredPlacement& each : known) {
             Score score = each.score;
@@ -37,7 +40,7 @@ public:
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases) override {
         for (const ScoreCache::Fresh& fresh : cache_.look_up(placements, scores)) {
-            if (!run(placements[fresh.index], scores[fresh.index], stop)) return false;
+            if (runs_ == most_runs_ || !run(placements[fresh.index], scores[fresh.index], stop)) return false;
         }
         cache_.keep(scores);
         return true;
@@ -53,6 +56,8 @@ private:
             const auto measurement = runner_(problem_, placement, devices_, options_, stop);
             if (!measurement) return false;
             measured.step = measurement->step;
+            measured.warning = measurement->noise_warning();
+            measured.cores_for_accelerators = measurement->cores_for_accelerators;
             outcome.step_time_s = outcome.total_time_s = measurement->step.median_s;
             outcome.peak_bytes = measurement->run.peak_bytes;
             outcome.fits = measurement->fits;
@@ -73,6 +78,7 @@ private:
     MemoryPenalty penalty_;
     MeasuredCallback report_;
     PlacementRunner runner_;
+    std::uint64_t most_runs_;
     Simulator simulator_;
     ScoreCache cache_;
     std::uint64_t runs_ = 0;
@@ -202,12 +208,16 @@ std::vector<MeasuredPlacement> continue_measured(
     std::stop_token stop, const MeasuredCallback& report, std::span<const MeasuredPlacement> known,
     const PlacementRunner& runner) {
     std::vector<MeasuredPlacement> measured(known.begin(), known.end());
-    const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), known, runner);
+    const auto is_known = [&](const Placement& start) {
+        return std::ranges::find(known, start, &MeasuredPlacement::placement) != known.end();
+    };
+    const auto fresh = starts.size() - static_cast<std::size_t>(std::ranges::count_if(starts, is_known));
+    MeasuredEvaluator evaluator(problem, devices, options, penalty, collected_in(measured, report), known,
+                                runner, evaluations + fresh);
     const std::uint64_t all = starts.size() + evaluations;
     const auto optimizer = algorithm.make({problem, seed, {starts.begin(), starts.end()}, all, nullptr, {}},
                                           with_population(algorithm, values, starts.size()));
-    run_search(*optimizer, *evaluator, {all}, std::move(stop));
+    run_search(*optimizer, evaluator, {all}, std::move(stop));
     sort_by_score(measured);
     return measured;
 }

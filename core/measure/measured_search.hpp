@@ -24,8 +24,10 @@ inline constexpr std::uint32_t kMeasuredStarts = 10;
 struct MeasuredPlacement {
     Placement placement;
     double simulated_s = 0;
-    Score score;                 ///< of the median step, with the penalty for memory
-    std::optional<Spread> step;  ///< nothing if the memory was exceeded before a step ended
+    Score score;                          ///< of the median step, with the penalty for memory
+    std::optional<Spread> step;           ///< nothing if the memory was exceeded before a step ended
+    std::string warning{};                ///< Measurement::noise_warning()
+    bool cores_for_accelerators = false;  ///< as in Measurement
 };
 
 /// Called after each placement.
@@ -97,7 +99,8 @@ std::vector<MeasuredPlacement> measure_placements(
 
 /// Goes on with a search whose first part was simulated: the algorithm starts again from `starts`, its best
 /// placements so far, and proposes `evaluations` more; all of them are run, except those in `known`, which
-/// were run before. Where the algorithm has a "population_size" that `values` do not set, it is the number of
+/// were run before. It runs at most `evaluations` placements besides the starts, whatever the algorithm makes
+/// of these. Where the algorithm has a "population_size" that `values` do not set, it is the number of
 /// starts, if they are enough for its elite: a measurement is too dear to fill a population at random.
 /// Returns as measure_placements() does, with the starts and `known`.
 std::vector<MeasuredPlacement> continue_measured(

@@ -185,7 +185,10 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     const std::uint32_t all = options.warm_up + options.steps;
     for (std::uint32_t step = 0; step < all; ++step) {
         StepRecord record;
-        if (!executor.run_step(record, stop)) return std::nullopt;
+        if (!executor.run_step(record, stop)) {
+            if (options.keeps_steps && !records.empty()) break;
+            return std::nullopt;
+        }
         if (step >= options.warm_up) {
             times.push_back(record.time_s);
             add_gaps(*problem, plan, record, gaps);
@@ -220,7 +223,7 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
         return std::abs(record.time_s - result.step.median_s);
     });
     result.run.name =
-        "benchmark of " + std::to_string(options.steps) + (options.steps == 1 ? " step" : " steps");
+        "benchmark of " + std::to_string(times.size()) + (times.size() == 1 ? " step" : " steps");
     result.run.placement.assign(placement.begin(), placement.end());
     result.run.trace = trace_of(*problem, plan, *middle);
     result.run.step_times_s = std::move(times);

@@ -33,6 +33,8 @@ struct MeasureOptions {
     std::uint32_t warm_up = 1;  ///< steps before, which do not
     bool throttles = false;     ///< ExecutorOptions
     std::uint64_t seed = 1;
+    /// If the measurement is cancelled, returns what the steps before that say, as far as any counts.
+    bool keeps_steps = false;
     std::function<void(double time_s)> step_told{};  ///< called after each step that counts, with its time
     /// Makes what runs the ops, in place of LibTorch: MeasureModule::make_runner. For tests.
     std::function<std::unique_ptr<NetworkRunner>(
@@ -87,8 +89,8 @@ using MeasureProgress = std::function<void(std::uint32_t done, std::uint32_t all
 void check_runnable(const Problem& problem);
 
 /// Throws as check_runnable() does before anything starts; MeasureError and OutOfMemory from a step. Nothing
-/// if `stop` was requested. One measurement at a time: calls wait for each other, since two would disturb
-/// each other.
+/// if `stop` was requested, but for MeasureOptions::keeps_steps. One measurement at a time: calls wait for
+/// each other, since two would disturb each other.
 std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem,
                                    std::span<const DeviceId> placement,
                                    std::span<const PhysicalDevice> devices, const MeasureOptions& options,

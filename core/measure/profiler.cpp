@@ -95,7 +95,19 @@ ProfileArchive profile_of(const Problem& problem, const Measurement& measurement
     return archive;
 }
 
-std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Problem>& problem,
+void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices) {
+    for (DeviceId id = 0; id < devices.size(); ++id) {
+        const Device& device = machine.device(id);
+        if (device.kind == DeviceKind::cpu || devices[id].kind != PhysicalDevice::Kind::logical_cpu) continue;
+        throw std::invalid_argument(device.name + " is " + to_string(devices[id]) +
+                                    ", so that its times would not be those of " + in_quotes(device.model) +
+                                    ", under which they are kept; measure on a computer that has this "
+                                    "device, or describe this computer "
+                                    "as the machine (placewright-cli machines --detect --out FILE)");
+    }
+}
+
+std::optional<NetworkProfile> profile_network(const std::shared_ptr<const Problem>& problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, std::stop_token stop,
                                               const MeasureProgress& progress) {
@@ -105,20 +117,23 @@ std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Proble
     for (DeviceId device = 0; device < problem->devices; ++device) {
         if (models.insert(model_of(*problem->machine, device)).second) measured.push_back(device);
     }
-    ProfileArchive archive;
+    NetworkProfile profile;
     for (std::uint32_t index = 0; index < measured.size(); ++index) {
         const auto told = [&](std::uint32_t done, std::uint32_t all) {
             if (progress) progress(index * all + done, static_cast<std::uint32_t>(measured.size()) * all);
         };
         const Placement placement = single_device_placement(*problem, measured[index]);
         const auto measurement = measure(problem, placement, devices, options, stop, told);
-        if (!measurement) return std::nullopt;
-        archive.merge(profile_of(*problem, *measurement,
-                                 problem->network->name() + " of batch " +
-                                     std::to_string(problem->network->batch()) + ", " +
-                                     measure_module().version()));
+        if (!measurement && !(options.keeps_steps && index > 0)) return std::nullopt;
+        if (!measurement) break;
+        profile.archive.merge(profile_of(*problem, *measurement,
+                                         problem->network->name() + " of batch " +
+                                             std::to_string(problem->network->batch()) + ", " +
+                                             measure_module().version()));
+        if (const std::string warning = measurement->noise_warning(); !warning.empty())
+            profile.warnings.push_back(problem->machine->device(measured[index]).name + ": " + warning);
     }
-    return archive;
+    return profile;
 }
 
 double largest_message_bytes(const Path& root) {

@@ -22,10 +22,22 @@ namespace placewright {
 /// problem with recomputation or with a device without a model.
 ProfileArchive profile_of(const Problem& problem, const Measurement& measurement, const std::string& source);
 
+/// Throws std::invalid_argument if a device of the machine that is no CPU would be measured on a core: its
+/// times, kept under the name of its model, would be wrong wherever they are used. `devices`: [device].
+void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices);
+
+/// Times of the ops of a network.
+struct NetworkProfile {
+    ProfileArchive archive;
+    /// Why times may be wrong, by the name of the device (Measurement::noise_warning()); empty if nothing
+    /// speaks against them.
+    std::vector<std::string> warnings;
+};
+
 /// Runs the whole network on one device of each model, and returns the times of its ops. `devices`: [device].
-/// Nothing if `stop` was requested. Throws what profile_of() throws, before anything runs, and what measure()
-/// throws.
-std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Problem>& problem,
+/// If `stop` was requested: nothing, or with MeasureOptions::keeps_steps what was measured, if anything was.
+/// Throws what profile_of() throws, before anything runs, and what measure() throws.
+std::optional<NetworkProfile> profile_network(const std::shared_ptr<const Problem>& problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, std::stop_token stop = {},
                                               const MeasureProgress& progress = {});

@@ -17,6 +17,8 @@ private Q_SLOTS:
     void theTable();
     void theTraceAndTheOps();
     void whatCannotBeRun();
+    void languageModelsAreRefused();
+    void aProfileReplacesLinksAloud();
     void pipelinesAreRefused();
     void aProfileServesOtherNetworks();
     void simulatedAgainstMeasured();
@@ -26,8 +28,9 @@ private Q_SLOTS:
 
 private:
     QString path(const QString& name) const { return m_folder.filePath(name); }
-    QStringList of(const QString& command, const QString& network, const QStringList& more = {}) const {
-        return QStringList{command, path(network), "--machine", path("machine.json")} + more;
+    QStringList of(const QString& command, const QString& network, const QStringList& more = {},
+                   const QString& machine = "machine.json") const {
+        return QStringList{command, path(network), "--machine", path(machine)} + more;
     }
 
     QTemporaryDir m_folder;
@@ -53,6 +56,8 @@ void TestCliBenchmark::initTestCase() {
                                          .replace("\"relu\", \"inputs\"", "\"mystery\", \"inputs\""));
     const QByteArray machine = QByteArray(kMachine).replace("MEMORY", "1e9").replace("\"N\"", "\"M\"");
     write_file(path("machine.json"), machine);
+    // Of cores that are said to be cores, times can be kept.
+    write_file(path("cores.json"), QByteArray(machine).replace("\"kind\": \"gpu\"", "\"kind\": \"cpu\""));
     write_file(path("split.json"),
                R"({"format": "placewright.placement", "version": 1, "network": "small", "machine": "pair",
         "placement": {"x": "gpu:0", "fc": "gpu:0", "relu": "gpu:1", "fc2": "gpu:1", "loss": "gpu:1"}})");
@@ -110,6 +115,34 @@ void TestCliBenchmark::whatCannotBeRun() {
     QVERIFY(found.out.isEmpty());
 }
 
+void TestCliBenchmark::languageModelsAreRefused() {
+    for (const QStringList& command :
+         {QStringList{"benchmark"}, QStringList{"profile", "--out", path("lm.json")}}) {
+        const Result found =
+            run(command + QStringList{"llama-3.1-8b", "--machine", path("cores.json"), "--steps", "1"});
+        QCOMPARE(found.status, 3);
+        QVERIFY2(found.err.contains("is a language model: these are simulated only"), found.err);
+    }
+}
+
+void TestCliBenchmark::aProfileReplacesLinksAloud() {
+    // Messages that take 2 us and 1 GB/ms where the machine says 1 ms and 1 GB/s.
+    write_file(path("fast.json"),
+               R"({"format": "placewright.profile", "version": 1, "devices": {}, "transfers": [
+        {"from": "M", "to": "M", "time_s": [[1000, 2e-6], [1000000, 1e-3]]}]})");
+    const Result found = run(of("simulate", "small.json", {"--profile", path("fast.json")}));
+    QCOMPARE(found.status, 0);
+    QVERIFY2(found.err.contains("the transfers of the profile replace the figures of up: ") &&
+                 found.err.contains("1.00 ms, 1.00 GB/s by the machine file") &&
+                 found.err.contains("and of 1 more links"),
+             found.err);
+    // Figures that are about those of the machine need no words.
+    write_file(path("same.json"),
+               R"({"format": "placewright.profile", "version": 1, "devices": {}, "transfers": [
+        {"from": "M", "to": "M", "time_s": [[1000, 0.001], [1000000, 0.0021]]}]})");
+    QVERIFY(!run(of("simulate", "small.json", {"--profile", path("same.json")})).err.contains("replace"));
+}
+
 void TestCliBenchmark::pipelinesAreRefused() {
     const Result found = run(of("benchmark", "small.json", {"--batches", "4"}));
     QCOMPARE(found.status, 2);
@@ -119,11 +152,12 @@ void TestCliBenchmark::pipelinesAreRefused() {
 void TestCliBenchmark::aProfileServesOtherNetworks() {
     const QString file = path("profile.json");
     const QJsonObject first =
-        run(of("profile", "small.json", {"--out", file, "--steps", "2", "--json"})).json();
+        run(of("profile", "small.json", {"--out", file, "--steps", "2", "--json"}, "cores.json")).json();
     QCOMPARE(first["devices"].toArray().size(), 1);  // both are of model M
     QCOMPARE(first["devices"][0]["model"].toString(), QString("M"));
     const int kept = first["devices"][0]["kept"].toInt();
     QVERIFY(kept >= 5);
+    QVERIFY(first["warnings"].isArray());
     // All of the network that was measured is known.
     const Result known = run(of("simulate", "small.json", {"--profile", file, "--json"}));
     QCOMPARE(known.status, 0);
@@ -133,9 +167,19 @@ void TestCliBenchmark::aProfileServesOtherNetworks() {
     QVERIFY2(other.err.contains("6 of 11 ops have no measured time for M"), other.err);
     // The file grows.
     const QJsonObject second =
-        run(of("profile", "wide.json", {"--out", file, "--steps", "2", "--json"})).json();
+        run(of("profile", "wide.json", {"--out", file, "--steps", "2", "--json"}, "cores.json")).json();
     QVERIFY(second["devices"][0]["kept"].toInt() > kept);
     QVERIFY(!run(of("simulate", "wide.json", {"--profile", file})).err.contains("no measured time"));
+    // Times of a core are not kept as those of a GPU.
+    for (const QString command : {"profile", "calibrate"}) {
+        const Result foreign =
+            run(of(command, "small.json", {"--out", path("foreign.json"), "--steps", "1"}));
+        QCOMPARE(foreign.status, 3);
+        QVERIFY2(
+            foreign.err.contains("gpu:0 is core ") && foreign.err.contains("would not be those of \"M\""),
+            foreign.err);
+        QVERIFY(!QFile::exists(path("foreign.json")));
+    }
     // It contradicts other cost models.
     QCOMPARE(run(of("simulate", "small.json", {"--profile", file, "--cost", "paleo"})).status, 2);
 }
@@ -184,6 +228,20 @@ void TestCliBenchmark::searchesEndOnHardware() {
                                    "8", "--measure-steps", "1"}));
     QCOMPARE(goes_on.status, 0);
     QVERIFY2(goes_on.out.contains("placements that were run, the fastest takes "), goes_on.out);
+    QVERIFY2(
+        goes_on.err.contains("warning: Cores of this computer ran ops that are simulated on accelerators"),
+        goes_on.err);
+    // The search goes on from the placements that were run, whether or not the algorithm starts from them.
+    for (const QString algorithm : {"genetic", "random"}) {
+        const QJsonObject further =
+            run(of("optimize", "small.json",
+                   {"--algorithm", algorithm, "--evaluations", "100", "--measure-best", "2",
+                    "--measure-evaluations", "3", "--measure-steps", "1", "--json"}))
+                .json();
+        const auto count = further["measured"].toArray().size();
+        QVERIFY2(count > 2 && count <= 5, qPrintable(algorithm + ": " + QString::number(count)));
+        QVERIFY(further["measured"][0]["warning"].isString());
+    }
     QCOMPARE(run(of("optimize", "small.json", {"--measure-best", "2", "--batches", "2"})).status, 2);
     QCOMPARE(run(of("optimize", "small.json", {"--measure-best", "2", "--runtime", "eager"})).status, 2);
     // Refused before the search, which would take days.

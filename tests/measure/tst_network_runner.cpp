@@ -602,6 +602,49 @@ private Q_SLOTS:
         QVERIFY(measured->overhead_s && *measured->overhead_s > 0 && *measured->overhead_s < 1);
     }
 
+    void stepsBeforeACancelCanBeKept() {
+        const auto problem = test::problem(convolutional(), test::uniform_machine(1));
+        const Placement alone(problem->groups, 0);
+        for (const bool keeps : {false, true}) {
+            std::stop_source stop;
+            int told = 0;
+            MeasureOptions options;
+            options.steps = 100;
+            options.keeps_steps = keeps;
+            options.step_told = [&](double) {
+                if (++told == 3) stop.request_stop();
+            };
+            const auto measured =
+                measure(problem, alone, std::vector<PhysicalDevice>(1), options, stop.get_token());
+            QCOMPARE(measured.has_value(), keeps);
+            if (keeps) QCOMPARE(measured->run.step_times_s.size(), std::size_t{3});
+        }
+    }
+
+    void gradientsStayUntilTheEndOfTheStep() {
+        // The parameters are almost all of the memory.
+        NetworkBuilder net("wide", 1);
+        Value x = net.input("x", std::array<std::int64_t, 1>{500});
+        for (const char* name : {"a", "b", "c", "d"}) x = net.linear(name, x, 500);
+        net.cross_entropy("loss", x);
+        const auto graph = net.build();
+        const double parameters = static_cast<double>(totals(graph).parameter_bytes);
+        double peaks[2] = {};
+        for (const bool at_once : {false, true}) {
+            ProblemOptions options;
+            options.optimizer_in_backward = at_once;
+            options.optimizer_states = 0;
+            const auto problem = test::problem(graph, test::uniform_machine(1), options);
+            MeasureOptions measuring;
+            measuring.steps = 2;
+            const auto measured =
+                measure(problem, Placement(problem->groups, 0), std::vector<PhysicalDevice>(1), measuring);
+            peaks[at_once] = measured->run.peak_bytes[0];
+        }
+        QVERIFY2(peaks[0] > 1.9 * parameters, qPrintable(QString::number(peaks[0] / parameters)));
+        QVERIFY2(peaks[1] < 1.7 * parameters, qPrintable(QString::number(peaks[1] / parameters)));
+    }
+
     void moreMemoryThanTheDeviceHasDoesNotFit() {
         const auto problem = test::problem(convolutional(), test::uniform_machine(1, 20'000));
         MeasureOptions options;

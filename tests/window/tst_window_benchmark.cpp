@@ -152,13 +152,20 @@ class TestWindowBenchmark : public QObject {
     Q_OBJECT
 
     std::unique_ptr<test::Workplace> m_place;
-    QString m_network, m_machine;
+    QString m_network, m_machine, m_cores;
 
 private Q_SLOTS:
     void init() {
         m_place = std::make_unique<test::Workplace>();
         m_network = m_place->write("small.json", small("small", 4));
         m_machine = m_place->write("machine.json", test::uniform_machine(2));
+        // Times can be kept of cores that are said to be cores.
+        const Machine gpus = test::uniform_machine(2);
+        std::vector<Device> cores(gpus.devices().begin(), gpus.devices().end());
+        for (Device& core : cores) core.kind = DeviceKind::cpu;
+        m_cores = m_place->write("cores.json",
+                                 Machine("cores", cores, {gpus.channels().begin(), gpus.channels().end()},
+                                         {gpus.routes().begin(), gpus.routes().end()}));
     }
 
     void aBenchmarkIsAMeasuredRun() {
@@ -394,7 +401,7 @@ private Q_SLOTS:
 
     void aProfileThatIsStoppedSaysSo() {
         Shown shown;
-        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.open(m_network, m_cores));
         const QString file = m_place->file("times.json");
         ProfileDialog* dialog = startProfile(shown, file, 100'000);
         QVERIFY(hasBegun(shown));
@@ -419,7 +426,7 @@ private Q_SLOTS:
 
     void aProfileThatCannotBeWrittenFailsAtOnce() {
         Shown shown;
-        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.open(m_network, m_cores));
         // A folder of this name cannot be made.
         const QString file = m_place->write("blocked", QByteArray("x")) + "/times.json";
         ProfileDialog* dialog = startProfile(shown, file, 100'000);
@@ -433,7 +440,7 @@ private Q_SLOTS:
 
     void transfersAreAPhaseOfTheirOwn() {
         Shown shown;
-        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.open(m_network, m_cores));
         ProfileDialog* dialog = openProfile(shown, m_place->file("times.json"), 3);
         auto* transfers = dialog->findChild<QCheckBox*>("profileTransfers");
         transfers->setFocus();
@@ -623,7 +630,7 @@ private Q_SLOTS:
 
     void profiledTimesAreSimulatedWith() {
         Shown shown;
-        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.open(m_network, m_cores));
         const double roofline_s = shown.stepTime();
         const QString file = m_place->file("times.json");
         ProfileDialog* dialog = profiled(shown, file);
@@ -680,6 +687,20 @@ private Q_SLOTS:
                     .toString()
                     .contains("Predicted by the roofline"));
         QVERIFY(!simulatedCell(shown, "loss").startsWith(QLatin1Char('~')));
+    }
+
+    void timesOfCoresAreNotKeptForGpus() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        test::pressInMenu(shown, shown.window.action(ActionId::profile));
+        auto* dialog = dialogOf<ProfileDialog>(shown);
+        const auto* title = dialog->findChild<QLabel*>("planTitle");
+        QTRY_VERIFY2_WITH_TIMEOUT(title->text().startsWith("gpu:0 is core "), qPrintable(title->text()),
+                                  kPatienceMs);
+        QVERIFY2(title->text().contains("would not be those of \"test\""), qPrintable(title->text()));
+        QVERIFY(!dialog->findChild<QPushButton*>("startProfile")->isEnabled());
+        QTest::keyClick(dialog, Qt::Key_Escape);
+        backToWindow(shown);
     }
 
     void aDamagedFileOfTimesIsRefused() {

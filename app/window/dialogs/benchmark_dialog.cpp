@@ -21,6 +21,7 @@ namespace placewright {
 BenchmarkDialog::BenchmarkDialog(Document* document, QWidget* parent)
     : QDialog(parent), m_document(document) {
     m_plan = new MeasurePlanView(document, [document] {
+        if (document->job().language) return languageHindrance(*document);
         return document->job().simulation.batches > 1
                    ? tr("Pipelines of several batches cannot be run: set Batches to 1 in Run ▸ Simulation…, "
                         "then measure.")

@@ -33,6 +33,7 @@ bool isMeasurable(const Document& document, const Run& run) {
 
 /// Returns why nothing can be measured with the present options; empty if something can.
 QString hindranceOfBest(const Document& document) {
+    if (document.job().language) return languageHindrance(document);
     if (document.job().simulation.batches > 1)
         return BestDialog::tr(
             "Pipelines of several batches cannot be run: set Batches to 1 in Run ▸ Simulation…, "

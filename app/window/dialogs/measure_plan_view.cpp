@@ -27,10 +27,17 @@ QCheckBox* throttleBox() {
     return box;
 }
 
-MeasurePlanView::MeasurePlanView(Document* document, std::function<QString()> hindrance, QWidget* parent)
+QString languageHindrance(const Document& document) {
+    return MeasurePlanView::tr("%1 %2.").arg(toQString(document.problem()->network->name()),
+                                             QLatin1String(kLanguageModelsAreSimulated));
+}
+
+MeasurePlanView::MeasurePlanView(Document* document, std::function<QString()> hindrance, bool keepsTimes,
+                                 QWidget* parent)
     : QWidget(parent),
       m_document(document),
       m_hindrance(std::move(hindrance)),
+      m_keepsTimes(keepsTimes),
       m_title(new QLabel),
       m_list(new QPlainTextEdit),
       m_remedy(new QLabel) {
@@ -103,6 +110,7 @@ void MeasurePlanView::showPlan(const MeasurePlan& plan) {
         m_remedy->show();
         return;
     }
+    if (m_keepsTimes && !plan.foreign.isEmpty()) return refuse(plan.foreign);
     m_plan = plan;
     m_title->setText(tr("Devices of the machine, as they run on this computer with %1:").arg(plan.library));
     showList(plan.notes, false);

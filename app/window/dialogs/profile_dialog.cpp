@@ -31,6 +31,7 @@ namespace {
 /// Returns why the open network cannot be profiled with the present options; empty if it can.
 QString hindranceOf(const Document& document) {
     if (!document.isOpen()) return ProfileDialog::tr("Open a network to profile its ops.");
+    if (document.job().language) return languageHindrance(document);
     if (document.options().problem.recomputation != Recomputation::none)
         return ProfileDialog::tr(
             "Ops are profiled without recomputation: choose \"Keep everything\" in Run ▸ "
@@ -50,7 +51,8 @@ QString hindranceOf(const Document& document) {
 ProfileDialog::ProfileDialog(Document* document, QWidget* parent)
     : QDialog(parent),
       m_document(document),
-      m_plan(new MeasurePlanView(document, [document] { return hindranceOf(*document); })) {
+      m_plan(new MeasurePlanView(
+          document, [document] { return hindranceOf(*document); }, true)) {
     setObjectName(QStringLiteral("profileDialog"));
     auto* what = new QLabel(tr(
         "Runs the whole network on one device of each model, and keeps the times of its ops by what they do: "
@@ -191,11 +193,12 @@ void ProfileDialog::showState() {
     } else if (!report) {
         m_state->setText(m_document->profileFailure());
     } else {
-        const QString kept = report->transfers == 0
-                                 ? tr("Times of ops are in %1.").arg(report->file)
-                                 : tr("Times of ops and of transfers between %1 pairs of models are in %2.")
-                                       .arg(report->transfers)
-                                       .arg(report->file);
+        QString kept = report->transfers == 0
+                           ? tr("Times of ops are in %1.").arg(report->file)
+                           : tr("Times of ops and of transfers between %1 pairs of models are in %2.")
+                                 .arg(report->transfers)
+                                 .arg(report->file);
+        for (const QString& warning : report->warnings) kept += tr("\nWarning: %1.").arg(warning);
         // Below a failure, what was measured before.
         const QString& failure = m_document->profileFailure();
         m_state->setText(failure.isEmpty() ? kept : tr("%1\nBefore that: %2").arg(failure, kept));

@@ -626,7 +626,8 @@ void TorchRunner::update(OpId id) {
             parameter.addcdiv_(states[0], spread, -kLearningRate);
         }
     }
-    if (!options_.keeps_values) node.weight_gradients.clear();
+    // Otherwise gradients stay until the next step begins.
+    if (problem_->optimizer_in_backward && !options_.keeps_values) node.weight_gradients.clear();
 }
 
 std::vector<std::vector<double>> TorchRunner::whole_gradients(std::uint32_t step) {
