@@ -9,6 +9,7 @@
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/profile_command.hpp"
 #include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/base/exit_status.hpp"
@@ -29,13 +30,12 @@ std::shared_ptr<const Problem> measured_problem(const JobArguments& arguments, c
                                                 std::uint32_t steps, const std::stop_token& stop) {
     expect_no_language_model(job, arguments.network);
     const std::vector<PhysicalDevice> devices = physical_devices(*job.machine);
+    expect_own_devices(*job.machine, devices, arguments.machine);
+    for (const std::string& note : device_notes(*job.machine, devices)) std::cerr << printable(note) << '\n';
     MeasureOptions measuring;
     measuring.steps = steps;
     std::optional<NetworkProfile> found;
     try {
-        expect_own_devices(*job.machine, devices);
-        for (const std::string& note : device_notes(*job.machine, devices))
-            std::cerr << printable(note) << '\n';
         const ProgressLine line("measure " + arguments.network);
         found = profile_network(job.problem, devices, measuring, stop,
                                 [&](std::uint32_t done, std::uint32_t all) {

@@ -38,6 +38,16 @@ void ProfileArguments::add_to(CLI::App& command) {
     command.add_flag("--throttle", throttles, "Transfers between cores take at least as long as simulated");
 }
 
+void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices,
+                        const std::string& file) {
+    const std::string why = foreign_device_text(machine, devices);
+    if (!why.empty())
+        throw InputError(file, "",
+                         why +
+                             "; measure on a computer that has this device, or describe this computer as the "
+                             "machine: placewright-cli machines --detect --out FILE");
+}
+
 int profile_ops(const ProfileArguments& arguments) {
     keep_apart(std::array{OutputFile{"--out", arguments.out}}, arguments.job.inputs());
     if (arguments.job.recompute != "none")
@@ -49,11 +59,7 @@ int profile_ops(const ProfileArguments& arguments) {
     if (std::filesystem::exists(arguments.out)) read_profile(arguments.out);
     expect_writable(arguments.out);
     const std::vector<PhysicalDevice> devices = physical_devices(*job.machine);
-    try {
-        expect_own_devices(*job.machine, devices);
-    } catch (const std::invalid_argument& error) {
-        throw InputError(arguments.job.machine, "", error.what());
-    }
+    expect_own_devices(*job.machine, devices, arguments.job.machine);
     for (const std::string& note : device_notes(*job.machine, devices)) std::cerr << printable(note) << '\n';
 
     const InterruptGuard interrupt;

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "app/cli/job_arguments.hpp"
+#include "core/machine/machine.hpp"
+#include "core/measure/network_runner.hpp"
 
 namespace placewright {
 
@@ -16,6 +19,10 @@ struct ProfileArguments {
 
     void add_to(CLI::App& command);
 };
+
+/// Throws InputError for the machine file if times of the ops may not be kept (foreign_device_text()).
+void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices,
+                        const std::string& file);
 
 /// placewright-cli profile: measures the ops of a network, and transfers. Returns the exit status. Throws
 /// UsageError and InputError.

@@ -192,11 +192,7 @@ void Measuring::look(std::shared_ptr<const Problem> problem) {
             plan.devices = physical_devices(*problem->machine);
             for (const std::string& note : device_notes(*problem->machine, plan.devices))
                 plan.notes << toQString(note);
-            try {
-                expect_own_devices(*problem->machine, plan.devices);
-            } catch (const std::invalid_argument& error) {
-                plan.foreign = toQString(error.what());
-            }
+            plan.foreign = toQString(foreign_device_text(*problem->machine, plan.devices));
             for (const std::string& reason : measure_module().unsupported(*problem))
                 plan.refused << toQString(reason);
             plan.library = toQString(measure_module().version());

@@ -25,7 +25,7 @@ struct MeasurePlan {
     std::vector<PhysicalDevice> devices;
     QStringList notes;    ///< where each device runs, and what runs on the same core
     QStringList refused;  ///< ops that cannot be run, with the reason, a line each
-    QString foreign;      ///< why times of ops cannot be kept (expect_own_devices()); empty if they can
+    QString foreign;      ///< why times of ops cannot be kept (foreign_device_text()); empty if they can
     QString library;      ///< "LibTorch 1.13.1"
 
     /// Whether any device is a core of a CPU.

@@ -95,16 +95,15 @@ ProfileArchive profile_of(const Problem& problem, const Measurement& measurement
     return archive;
 }
 
-void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices) {
+std::string foreign_device_text(const Machine& machine, std::span<const PhysicalDevice> devices) {
     for (DeviceId id = 0; id < devices.size(); ++id) {
         const Device& device = machine.device(id);
-        if (device.kind == DeviceKind::cpu || devices[id].kind != PhysicalDevice::Kind::logical_cpu) continue;
-        throw std::invalid_argument(device.name + " is " + to_string(devices[id]) +
-                                    ", so that its times would not be those of " + in_quotes(device.model) +
-                                    ", under which they are kept; measure on a computer that has this "
-                                    "device, or describe this computer "
-                                    "as the machine (placewright-cli machines --detect --out FILE)");
+        if (device.kind != DeviceKind::cpu && devices[id].kind == PhysicalDevice::Kind::logical_cpu)
+            return device.name + " is " + to_string(devices[id]) +
+                   ", so that its times would not be those of " + in_quotes(device.model) +
+                   ", under which they are kept";
     }
+    return {};
 }
 
 std::optional<NetworkProfile> profile_network(const std::shared_ptr<const Problem>& problem,

@@ -22,9 +22,10 @@ namespace placewright {
 /// problem with recomputation or with a device without a model.
 ProfileArchive profile_of(const Problem& problem, const Measurement& measurement, const std::string& source);
 
-/// Throws std::invalid_argument if a device of the machine that is no CPU would be measured on a core: its
-/// times, kept under the name of its model, would be wrong wherever they are used. `devices`: [device].
-void expect_own_devices(const Machine& machine, std::span<const PhysicalDevice> devices);
+/// Why times of the ops may not be kept: a device of the machine that is no CPU would be measured on a core,
+/// and its times, kept under the name of its model, would be wrong wherever they are used. Empty if they may.
+/// `devices`: [device].
+std::string foreign_device_text(const Machine& machine, std::span<const PhysicalDevice> devices);
 
 /// Times of the ops of a network.
 struct NetworkProfile {

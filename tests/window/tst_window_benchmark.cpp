@@ -698,6 +698,7 @@ private Q_SLOTS:
         QTRY_VERIFY2_WITH_TIMEOUT(title->text().startsWith("gpu:0 is core "), qPrintable(title->text()),
                                   kPatienceMs);
         QVERIFY2(title->text().contains("would not be those of \"test\""), qPrintable(title->text()));
+        QVERIFY2(title->text().contains("choose This computer as the machine"), qPrintable(title->text()));
         QVERIFY(!dialog->findChild<QPushButton*>("startProfile")->isEnabled());
         QTest::keyClick(dialog, Qt::Key_Escape);
         backToWindow(shown);

@@ -110,7 +110,10 @@ void MeasurePlanView::showPlan(const MeasurePlan& plan) {
         m_remedy->show();
         return;
     }
-    if (m_keepsTimes && !plan.foreign.isEmpty()) return refuse(plan.foreign);
+    if (m_keepsTimes && !plan.foreign.isEmpty())
+        return refuse(tr("%1. Profile on a computer that has this device, or choose This computer as the "
+                         "machine in the toolbar.")
+                          .arg(plan.foreign));
     m_plan = plan;
     m_title->setText(tr("Devices of the machine, as they run on this computer with %1:").arg(plan.library));
     showList(plan.notes, false);
