@@ -12,7 +12,9 @@
 
 #include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
+#include "app/cli/interrupt.hpp"
 #include "app/cli/outcome_report.hpp"
+#include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
@@ -30,18 +32,23 @@
 namespace placewright {
 namespace {
 
+/// Placements of a policy that are scored together; the first of them are scored also after a stop.
+constexpr std::size_t kScoredAtOnce = 64;
+
 struct Predicted {
     Placement placement;
     Score score;
-    std::size_t evaluations = 0;
-    double predict_s = 0;       ///< time of the policy, without reading files and simulating
-    bool begins_alone = false;  ///< the policy starts from the job's single device, which --best scores too
+    std::uint64_t episodes = 1;   ///< placements of the policy, as many as it was asked for unless cancelled
+    std::size_t evaluations = 0;  ///< scored placements, 0 if it was cancelled before the first
+    double predict_s = 0;         ///< time of the policy, without reading files and simulating
+    bool begins_alone = false;    ///< the policy starts from the job's single device, which --best scores too
+    bool cancelled = false;       ///< before all were scored
 };
 
-/// Also restricts the job's single device to the devices that the policy may use. Throws InputError if the
-/// policy does not suit the job.
-Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArguments& arguments) {
-    const auto begin = std::chrono::steady_clock::now();
+/// Also restricts the job's single device to the devices that the policy may use. Keeps the first placement
+/// also if `stop` is requested before. Throws InputError if the policy does not suit the job.
+Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArguments& arguments,
+                        const std::stop_token& stop) {
     const PolicyDesign& design = policy.design;
     const PolicyGraph graph(job.problem, design.allow_cpu);
     if (const std::string problem =
@@ -51,48 +58,86 @@ Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArgumen
             arguments.policy, "",
             "does not suit " + job.problem->graph->name() + " on " + job.machine->name() + ": " + problem);
 
-    std::vector<Placement> candidates;
-    const auto add = [&](const Rollout& rollout) {
-        if (!arguments.best || !design.policy->improves()) {
-            candidates.push_back(last_placement(graph, rollout));
-            return;
-        }
-        for (Placement& placement : placements_along(graph, rollout))
-            candidates.push_back(std::move(placement));
+    const auto draw = [&](Random* random) {
+        const Rollout rollout =
+            predict_placement(*design.policy, policy.state.weights, graph, design.training.passes, random);
+        return arguments.best && design.policy->improves()
+                   ? placements_along(graph, rollout)
+                   : std::vector<Placement>{last_placement(graph, rollout)};
     };
-    const std::uint32_t passes = design.training.passes;
-    add(predict_placement(*design.policy, policy.state.weights, graph, passes));
+    const auto evaluator = evaluator_of(job, arguments.threads);
+    const ProgressLine line("");
+    Predicted predicted;
+    const auto score = [&](const std::vector<Placement>& placements) {
+        std::vector<Score> scores(kScoredAtOnce);
+        for (std::size_t begin = 0; begin < placements.size(); begin += kScoredAtOnce) {
+            if (begin > 0 && stop.stop_requested()) {
+                predicted.cancelled = true;
+                return;
+            }
+            const auto part =
+                std::span(placements).subspan(begin, std::min(kScoredAtOnce, placements.size() - begin));
+            evaluator->evaluate(part, std::span(scores).first(part.size()), {});
+            for (std::size_t i = 0; i < part.size(); ++i) {
+                if (predicted.evaluations++ > 0 && scores[i].penalised_s >= predicted.score.penalised_s)
+                    continue;
+                predicted.placement = part[i];
+                predicted.score = scores[i];
+            }
+        }
+    };
     Random random(arguments.seed);
-    for (std::uint64_t i = 0; i < arguments.episodes; ++i)
-        add(predict_placement(*design.policy, policy.state.weights, graph, passes, &random));
-    const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-
-    std::vector<Score> scores(candidates.size());
-    evaluator_of(job, arguments.threads)->evaluate(candidates, scores, {});
-    const auto best = std::ranges::min_element(scores, {}, &Score::penalised_s) - scores.begin();
+    std::vector<Placement> waiting;
+    for (std::uint64_t i = 0; i <= arguments.episodes && !predicted.cancelled; ++i) {
+        if (i > 0 && stop.stop_requested()) {
+            predicted.cancelled = true;
+            break;
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        std::ranges::move(draw(i > 0 ? &random : nullptr), std::back_inserter(waiting));
+        predicted.predict_s +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        predicted.episodes = i + 1;
+        if (waiting.size() < kScoredAtOnce) continue;
+        score(waiting);
+        waiting.clear();
+        line.show(std::to_string(i + 1) + " of " + std::to_string(1 + arguments.episodes) +
+                  " placements, best " + format_seconds(predicted.score.value_s));
+    }
+    score(waiting);
     restrict_single_device(job, graph.choices);
-    const bool begins_alone =
+    predicted.begins_alone =
         design.policy->improves() &&
         graph.choices.on_one_device(graph.choices.fastest_first().front()) == job.single_device;
-    return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)],
-            candidates.size(), predict_s, begins_alone};
+    return predicted;
 }
 
 /// What the shipped policy makes of the job: the algorithm "instant".
-Predicted instant_placement(Job& job, const PredictArguments& arguments) {
+Predicted instant_placement(Job& job, const PredictArguments& arguments, const std::stop_token& stop) {
     const auto begin = std::chrono::steady_clock::now();
     OptionValues options;
     if (arguments.episodes > 0) options["draws"] = static_cast<std::int64_t>(1 + arguments.episodes);
     const auto optimizer = find_algorithm("instant")->make(
         {job.problem, arguments.seed, starting_placements(job), {}, job.objective, job.simulation}, options);
     const auto evaluator = evaluator_of(job, arguments.threads);
-    const SearchProgress progress =
-        run_search(*optimizer, *evaluator, {.evaluations = Budget::kUnlimited}).progress;
-    const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const ProgressLine line("");
+    const auto [progress, end] =
+        run_search(*optimizer, *evaluator, {.evaluations = Budget::kUnlimited}, stop,
+                   [&line](const SearchProgress& now) {
+                       line.show(std::to_string(now.evaluations) + " placements, best " +
+                                 format_seconds(now.best.value_s));
+                   });
+    Predicted predicted;
+    predicted.episodes = 1 + arguments.episodes;
+    predicted.evaluations = progress.evaluations;
+    predicted.cancelled = end == SearchEnd::cancelled;
+    if (!progress.best_placement) return predicted;
+    predicted.predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     // As the window numbers the first placement that is seen of a network.
     Simulator simulator(job.problem, job.simulation);
-    return {numbered_by_first_use(*job.problem, simulator, *progress.best_placement), progress.best,
-            progress.evaluations, predict_s, false};
+    predicted.placement = numbered_by_first_use(*job.problem, simulator, *progress.best_placement);
+    predicted.score = progress.best;
+    return predicted;
 }
 
 Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted,
@@ -105,7 +150,7 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
               {"objective", arguments.job.objective},
               {"groups", job.problem->groups},
               {"seed", arguments.seed},
-              {"episodes", 1 + arguments.episodes},
+              {"episodes", predicted.episodes},
               {"evaluations", predicted.evaluations},
               {"predict_s", predicted.predict_s},
               {"best",
@@ -130,6 +175,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
     }
     std::cout << "placed in " << format_seconds(predicted.predict_s);
     if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
+    if (predicted.cancelled) std::cout << " (cancelled)";
     std::set<std::string> networks, machines;
     for (const auto& graph : policy.record.graphs) {
         networks.insert(graph.network);
@@ -209,6 +255,7 @@ JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
 }
 
 int predict(const PredictArguments& given) {
+    const InterruptGuard interrupt;
     PredictArguments arguments = given;
     // A single file is the network.
     if (arguments.job.network.empty()) arguments.job.network = std::exchange(arguments.policy, {});
@@ -246,15 +293,21 @@ int predict(const PredictArguments& given) {
         throw UsageError("predict: the network has " + std::to_string(job.problem->groups) +
                          " groups of ops, more than the " + std::to_string(kMostGuidedGroups) +
                          " that the policy places at once; merge them with --group merge --groups 2000");
-    const Predicted predicted =
-        shipped ? instant_placement(job, arguments) : prediction_of(policy, job, arguments);
+    const Predicted predicted = shipped ? instant_placement(job, arguments, interrupt.token())
+                                        : prediction_of(policy, job, arguments, interrupt.token());
+    if (predicted.evaluations == 0) {
+        std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
+        return kCancelled;
+    }
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
     const Bound bound = tightest_bound(job);
     warn_of_cpu(job, predicted.placement, outcome);
-    const std::optional<Remedies> remedies =
-        remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
-    const std::optional<Remedies> on_accelerator =
-        accelerator_remedies_for(arguments.job, job, predicted.placement, outcome, predicted.score.fits);
+    std::optional<Remedies> remedies, on_accelerator;
+    if (!predicted.cancelled) {
+        remedies = remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
+        on_accelerator =
+            accelerator_remedies_for(arguments.job, job, predicted.placement, outcome, predicted.score.fits);
+    }
     if (arguments.job.json) {
         Json json = prediction_json(policy, job, predicted, outcome, bound, arguments);
         if (remedies) add_remedies(json, *remedies, job);
@@ -273,6 +326,7 @@ int predict(const PredictArguments& given) {
         write_placement(predicted.placement, *job.problem, about, arguments.out);
         if (!arguments.job.json) std::cout << "\nwritten to " << printable(arguments.out, 4096) << std::endl;
     }
+    if (predicted.cancelled) return kCancelled;
     if (predicted.score.fits) return kDone;
     std::cerr << "placewright-cli: the placement does not fit the memory\n";
     return kNothingFits;

@@ -43,12 +43,13 @@ void ListGuide::give_back(Decoder decoder) {
     decoders_.push_back(std::move(decoder));
 }
 
-std::vector<Placement> ListGuide::starts(std::size_t count, Random& random) {
+std::vector<Placement> ListGuide::starts(std::size_t count, Random& random, const std::stop_token& stop) {
     const DeviceChoices& choices = graph_->choices;
     const Placement one_device = choices.on_one_device(choices.fastest_first().front());
     std::vector<Placement> placements;
     Decoder decoder = borrow();
-    for (std::size_t i = 0; i < kDrawsPerStart * count && placements.size() < count; ++i) {
+    for (std::size_t i = 0; i < kDrawsPerStart * count && placements.size() < count && !stop.stop_requested();
+         ++i) {
         Placement placement = last_placement(*graph_, decoder->decode(one_device, movable_, random, i == 0));
         if (std::ranges::find(placements, placement) == placements.end())
             placements.push_back(std::move(placement));

@@ -18,7 +18,7 @@ public:
     ListGuide(std::shared_ptr<const PolicyGraph> graph, const ListNetwork& network,
               std::span<const float> weights);
 
-    std::vector<Placement> starts(std::size_t count, Random& random) override;
+    std::vector<Placement> starts(std::size_t count, Random& random, const std::stop_token& stop) override;
     /// Decides anew on a run of groups in the policy's order, or on the groups that are nearest to one.
     bool move(std::span<DeviceId> placement, Random& random) override;
 

@@ -23,6 +23,8 @@ private Q_SLOTS:
     void predictAsTrained();
     void predictOtherSizes();
     void predictShipped();
+    void predictInterrupted_data();
+    void predictInterrupted();
     void shippedPolicyDamaged();
     void trainByImitation();
 };
@@ -463,6 +465,36 @@ void TestCliLearn::predictShipped() {
     // What does not fit one device, and not all GPUs together, is placed where it fits.
     const QJsonObject tight = object_of({"predict", path("layer.json"), "--machine", path("pair.json")});
     QVERIFY(tight["best"].toObject()["fits"].toBool());
+}
+
+void TestCliLearn::predictInterrupted_data() {
+    QTest::addColumn<bool>("shipped");
+    QTest::newRow("policy file") << false;
+    QTest::newRow("shipped policy") << true;
+}
+
+/// The best of what was scored until then is printed and written.
+void TestCliLearn::predictInterrupted() {
+    QFETCH(const bool, shipped);
+    const QString policy = path("endless.safetensors"), placement = path("best-so-far.json");
+    if (!shipped) QCOMPARE(run(lesson({"--updates", "1", "--out", policy})).status, 0);
+    const QStringList job{"alexnet", "--machine", "4x-v100-nvlink"};
+    QProcess process;
+    Terminal terminal;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, QStringList{"predict"} + (shipped ? QStringList() : QStringList{policy}) +
+                                       job +
+                                       QStringList{"--episodes", "99999", "--json", "--out", placement});
+    QVERIFY2(terminal.wait_for(" placements, best "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), 130);
+    const QJsonObject found = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
+    QVERIFY(found["evaluations"].toInt() > 0 && found["evaluations"].toInt() < 100'000);
+    QVERIFY(shipped || found["episodes"] == found["evaluations"]);
+    QCOMPARE(object_of(QStringList{"simulate"} + job + QStringList{"--placement", placement})["step_time_s"],
+             found["best"].toObject()["step_time_s"]);
 }
 
 /// A damaged file of the policy is named, with ways to go on; without the file only predict needs it.

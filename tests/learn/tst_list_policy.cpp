@@ -284,8 +284,8 @@ void TestListPolicy::guidesASearch() {
     ListGuide guide(graph, kSmall, stirred_weights(policy, 11));
     Random random(1), same(1);
     ListGuide twin(graph, kSmall, stirred_weights(policy, 11));
-    const std::vector<Placement> starts = guide.starts(6, random);
-    QCOMPARE(twin.starts(6, same), starts);
+    const std::vector<Placement> starts = guide.starts(6, random, {});
+    QCOMPARE(twin.starts(6, same, {}), starts);
     QVERIFY(starts.size() > 1);
     QCOMPARE(std::set(starts.begin(), starts.end()).size(), starts.size());
     Placement placement = starts.front();

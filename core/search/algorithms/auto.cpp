@@ -532,7 +532,7 @@ private:
         if (guide() != nullptr && !by_formula()) {
             builders_.push_back([this] {
                 Random random(context_.seed);
-                return propose_in_turn(guide()->starts(kGuidedStarts, random));
+                return propose_in_turn(guide()->starts(kGuidedStarts, random, stop()));
             });
         }
         std::vector<Placement> first = seeds_;

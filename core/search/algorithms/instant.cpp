@@ -49,12 +49,13 @@ public:
                                        std::max<std::uint64_t>(context.problem->ops, kMostOpsToRefine))) {
         std::vector<Placement> first = checked_seeds(context);
         for (Placement& placement : accelerators_.on_each_device()) first.push_back(std::move(placement));
-        if (context.guide != nullptr) {
-            Random random(context.seed);
-            for (Placement& placement : context.guide->starts(options.draws, random))
-                first.push_back(std::move(placement));
-        }
         stage_ = propose_in_turn(std::move(first));
+        if (context.guide != nullptr) {
+            next_.emplace_back([this, draws = options.draws] {
+                Random random(context_.seed);
+                return propose_in_turn(context_.guide->starts(draws, random, stop()));
+            });
+        }
         const auto fill = [this](const AlgorithmInfo& info, bool allow_cpu) {
             return [this, info, allow_cpu] {
                 cpus_ = cpus_ || (allow_cpu && !fits_);
