@@ -21,6 +21,7 @@
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 
 namespace placewright {
@@ -45,16 +46,23 @@ std::string defaults(const LearningExperiment& experiment) {
            (experiment.count > 0 ? " --count " + std::to_string(experiment.count) : "") + ")";
 }
 
+/// Names of the files of a comparison of algorithms in --out.
+std::array<std::string, 4> comparison_files(const std::string& id) {
+    return {id + ".md", "runs.csv", "curves.csv", "means.csv"};
+}
+
+/// Names of the files of an experiment that trains policies.
+std::array<std::string, 3> training_files(const std::string& id) {
+    return {id + ".md", "values.csv", "curves.csv"};
+}
+
 /// Throws UsageError if a network file to read has the name of an output file.
-void keep_networks(const ExperimentArguments& arguments) {
+void keep_networks(const ExperimentArguments& arguments, std::span<const std::string> files) {
     if (arguments.out.empty()) return;
     std::vector<std::string> inputs;
     for (const std::string& text : arguments.networks) inputs.push_back(text.substr(text.find('=') + 1));
     std::vector<OutputFile> outputs;
-    for (const std::string& name :
-         {arguments.name + ".md", std::string("runs.csv"), std::string("values.csv"),
-          std::string("curves.csv"), std::string("means.csv")})
-        outputs.push_back({"--out", (Path(arguments.out) / name).string()});
+    for (const std::string& name : files) outputs.push_back({"--out", (Path(arguments.out) / name).string()});
     keep_apart(outputs, inputs);
 }
 
@@ -144,12 +152,23 @@ std::vector<Row> finding_rows(const std::string& where, std::string_view source,
     return rows;
 }
 
+/// What ended an experiment before its end, as the beginning of a sentence.
+constexpr const char* kInterrupted = "Interrupted";
+constexpr const char* kDiverged = "Ended by a training that diverged";
+
+/// Takes the verdict from findings that need what an experiment that was cut short has not run.
+void leave_undecided(std::vector<Finding>& findings, const auto& needs_more) {
+    for (Finding& finding : findings) {
+        if (finding.verdict != Verdict::not_run && needs_more(finding)) finding.verdict = Verdict::undecided;
+    }
+}
+
 /// Says how many findings have no data; empty if there are none.
 std::string not_run_text(const std::vector<Finding>& findings) {
     const auto count = std::ranges::count(findings, Verdict::not_run, &Finding::verdict);
     if (count == 0) return {};
     return std::to_string(count) + (count == 1 ? " finding is" : " findings are") +
-           " omitted: their cases did not run.";
+           " omitted: their cases did not run to the end.";
 }
 
 std::string findings_text(const std::string& where, std::string_view source,
@@ -159,10 +178,14 @@ std::string findings_text(const std::string& where, std::string_view source,
            (not_run.empty() ? "" : '\n' + not_run + '\n');
 }
 
+/// A paragraph of the sentences of part_text(); empty if all of the experiment ran.
+std::string part_paragraph(const std::string& part) {
+    return part.empty() ? part : "Only a part of the experiment ran, and the findings refer to it:" + part;
+}
+
 void print_findings(std::string_view source, const std::vector<Finding>& findings, const std::string& part) {
     std::cout << "\nFindings of " << source << ", checked against the results here:\n";
-    if (!part.empty())
-        std::cout << wrapped("Only a part of the experiment ran, and the findings refer to it:" + part, 0);
+    if (!part.empty()) std::cout << wrapped(part_paragraph(part), 0);
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::not_run) continue;
         std::cout << '\n'
@@ -179,9 +202,15 @@ void print_tables(const std::vector<ReportTable>& tables) {
                   << table('l' + std::string(extra.rows.front().size() - 1, 'r'), extra.rows);
 }
 
-std::vector<ReportTable> tables(const Experiment& experiment, const std::vector<ExperimentCase>& cases) {
-    return experiment.tables != nullptr ? experiment.tables(cases) : std::vector<ReportTable>();
-}
+/// What ran of an experiment that compares algorithms.
+struct ComparedPart {
+    std::size_t chosen = 0;             ///< cases
+    std::size_t whole = 0;              ///< chosen cases of which all searches ended
+    std::string begun;                  ///< the case that was cut short, and what there is of it
+    std::vector<ExperimentCase> cases;  ///< without the runs of that case
+
+    bool is_cut_short() const { return whole < chosen; }
+};
 
 /// Sentences on the selected part of an experiment, each after a blank; empty if all of it was selected.
 std::string part_text(const ExperimentArguments& arguments) {
@@ -198,21 +227,35 @@ std::string less_text(std::uint64_t count, std::uint64_t full, const char* what)
                         : std::string();
 }
 
-std::string part_text(const Experiment& experiment, const std::vector<ExperimentCase>& cases,
+std::string part_text(const Experiment& experiment, const ComparedPart& part,
                       const ExperimentArguments& arguments) {
     std::string text = part_text(arguments) +
                        less_text(arguments.evaluations, experiment.evaluations, "placements for each search");
     std::size_t repeats = 0;
-    for (const ExperimentCase& item : cases)
+    for (const ExperimentCase& item : part.cases)
         repeats = std::max(repeats, item.compared.runs.empty() ? 0 : item.repeats);
-    return arguments.seeds > 0 ? text + less_text(arguments.seeds, repeats, "seeds") : text;
+    if (arguments.seeds > 0) text += less_text(arguments.seeds, repeats, "seeds");
+    if (part.is_cut_short())
+        text += ' ' + std::string(kInterrupted) + ": " + std::to_string(part.whole) + " of " +
+                std::to_string(part.chosen) + " cases ran to the end" + part.begun + '.';
+    return text;
 }
 
+/// `cut_short`: what ended the experiment early; null: nothing did.
 std::string part_text(const LearningExperiment& experiment, const LearningInputs& inputs,
-                      const ExperimentArguments& arguments) {
-    return part_text(arguments) + less_text(inputs.updates, experiment.updates, "updates of a training") +
-           less_text(inputs.count, experiment.count,
-                     inputs.families.empty() ? "orders" : "networks of a family");
+                      const LearningData& data, const char* cut_short, const ExperimentArguments& arguments) {
+    std::string text = part_text(arguments) +
+                       less_text(inputs.updates, experiment.updates, "updates of a training") +
+                       less_text(inputs.count, experiment.count,
+                                 inputs.families.empty() ? "orders" : "networks of a family");
+    if (cut_short == nullptr) return text;
+    const auto whole = std::ranges::count_if(data.curves, &LearningCurve::is_complete);
+    text += ' ' + std::string(cut_short) + " after " + std::to_string(whole) +
+            (whole == 1 ? " training" : " trainings");
+    if (!data.curves.empty() && !data.curves.back().is_complete())
+        text += " and " + std::to_string(data.curves.back().points.size()) + " of " +
+                std::to_string(data.curves.back().updates) + " updates of the next";
+    return text + '.';
 }
 
 std::size_t seeds_of(const ExperimentCase& item, const ExperimentArguments& arguments) {
@@ -238,15 +281,30 @@ std::string grouping_text(const ExperimentArguments& arguments) {
     return arguments.grouping.group == "none" ? "" : "; grouping: " + arguments.grouping.group;
 }
 
+/// "\n\n" and part_paragraph(), or nothing.
+std::string part_section(const std::string& part) {
+    return part.empty() ? part : "\n\n" + part_paragraph(part);
+}
+
+/// Tables beside the standings. Those of an experiment that was cut short before its first case ended have no
+/// rows and are left out.
+std::vector<ReportTable> tables(const Experiment& experiment, const ComparedPart& part) {
+    return experiment.tables != nullptr && (part.whole > 0 || !part.is_cut_short())
+               ? experiment.tables(part.cases)
+               : std::vector<ReportTable>();
+}
+
 std::string report(const Experiment& experiment, const std::vector<ExperimentCase>& cases,
-                   const std::vector<Finding>& findings, const ExperimentArguments& arguments) {
+                   const ComparedPart& part, const std::vector<Finding>& findings,
+                   const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) +
                        "\n\nEvaluations of each search: " + std::to_string(arguments.evaluations) +
-                       seeds_text(cases, arguments) + grouping_text(arguments) + ". " +
-                       std::string(experiment.conditions) + part_text(experiment, cases, arguments) +
-                       "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) +
-                       parameter_section(cases) + "\n## Results\n";
-    for (const ReportTable& extra : tables(experiment, cases))
+                       seeds_text(part.cases, arguments) + grouping_text(arguments) + ". " +
+                       std::string(experiment.conditions) +
+                       part_section(part_text(experiment, part, arguments)) + "\n\n## Problems\n\n" +
+                       markdown(problem_rows(experiment, cases)) + parameter_section(cases) +
+                       "\n## Results\n";
+    for (const ReportTable& extra : tables(experiment, part))
         text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     for (const ExperimentCase& item : cases) {
         if (item.compared.runs.empty()) continue;
@@ -256,11 +314,13 @@ std::string report(const Experiment& experiment, const std::vector<ExperimentCas
 }
 
 void write_results(const Experiment& experiment, const std::vector<ExperimentCase>& cases,
-                   const std::vector<Finding>& findings, const ExperimentArguments& arguments) {
+                   const ComparedPart& part, const std::vector<Finding>& findings,
+                   const ExperimentArguments& arguments) {
     const Path folder = arguments.out;
     std::vector<ComparedCase> compared;
     for (const ExperimentCase& item : cases) compared.push_back(item.compared);
-    write_file(folder / (std::string(experiment.id) + ".md"), report(experiment, cases, findings, arguments));
+    write_file(folder / (std::string(experiment.id) + ".md"),
+               report(experiment, cases, part, findings, arguments));
     write_file(folder / "runs.csv", runs_csv(experiment.label_names, compared));
     write_file(folder / "curves.csv", curves_csv(experiment.label_names, compared));
     write_file(folder / "means.csv", means_csv(experiment.label_names, compared));
@@ -323,6 +383,18 @@ std::vector<std::size_t> chosen_cases(const std::vector<ExperimentCase>& cases,
     return places;
 }
 
+/// Ends the titles of a case that was cut short with that. Returns "; 7 to 9 of 50 seeds of normal, alexnet".
+std::string note_cut_short(ExperimentCase& item, const ExperimentArguments& arguments) {
+    std::vector<std::size_t> counts(item.compared.contestants.size());
+    for (const ComparedRun& run : item.compared.runs) ++counts[run.contestant];
+    const auto [least, most] = std::ranges::minmax(counts);
+    if (most == 0) return {};
+    item.compared.title += " (cut short)";
+    return "; " + (least < most ? std::to_string(least) + " to " : std::string()) + std::to_string(most) +
+           " of " + std::to_string(seeds_of(item, arguments)) + " seeds of " +
+           usage::joined(item.compared.labels, ", ");
+}
+
 int run_comparisons(const Experiment& experiment, ExperimentArguments arguments) {
     const std::string id(experiment.id);
     if (arguments.updates > 0)
@@ -339,24 +411,34 @@ int run_comparisons(const Experiment& experiment, ExperimentArguments arguments)
         apply_settings(item.compared.contestants, arguments.settings);
         choose(item.compared.contestants, arguments.algorithms);
     }
-    if (!arguments.out.empty()) make_folder(arguments.out);
-    for (std::size_t i = 0; i < chosen.size() && !interrupt.token().stop_requested(); ++i) {
+    arguments.prepare_out(comparison_files(id));
+    ComparedPart part{chosen.size(), 0, {}, {}};
+    for (std::size_t i = 0; i < chosen.size() && part.whole == i; ++i) {
         ExperimentCase& item = cases[chosen[i]];
         run_case(arguments, item, std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ": ",
                  interrupt.token());
+        if (interrupt.token().stop_requested()) {
+            part.begun = note_cut_short(item, arguments);
+        } else {
+            ++part.whole;
+        }
         std::cout << (i > 0 ? "\n" : "") << printable(item.compared.title) << "; one GPU "
                   << (item.one_gpu_fits ? format_seconds(item.one_gpu_s) : "does not fit") << "\n\n"
                   << table(standing_alignment(item.compared), standing_rows(item.compared));
         std::cout.flush();
     }
-    print_tables(tables(experiment, cases));
-    const std::vector<Finding> findings = experiment.findings(cases);
-    print_findings(experiment.source, findings, part_text(experiment, cases, arguments));
+    part.cases = cases;
+    if (part.is_cut_short()) part.cases[chosen[part.whole]].compared.runs.clear();
+    print_tables(tables(experiment, part));
+    std::vector<Finding> findings = experiment.findings(part.cases);
+    if (part.is_cut_short())
+        leave_undecided(findings, [](const Finding& finding) { return finding.missing > 0; });
+    print_findings(experiment.source, findings, part_text(experiment, part, arguments));
     if (!arguments.out.empty()) {
-        write_results(experiment, cases, findings, arguments);
+        write_results(experiment, cases, part, findings, arguments);
         std::cout << "\nwritten to " << printable(arguments.out, 4096) << '\n';
     }
-    if (!interrupt.token().stop_requested()) return kDone;
+    if (!part.is_cut_short()) return kDone;
     std::cerr << "placewright-cli: cancelled before all searches finished\n";
     return kCancelled;
 }
@@ -412,14 +494,13 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
 }
 
 std::string report(const LearningExperiment& experiment, const LearningInputs& inputs,
-                   const LearningData& data, const std::vector<Finding>& findings,
+                   const LearningData& data, const std::string& part, const std::vector<Finding>& findings,
                    const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) +
                        "\n\nUpdates of a training on one network: " + std::to_string(inputs.updates) +
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
-    text += grouping_text(arguments) + ". " + std::string(experiment.conditions) +
-            part_text(experiment, inputs, arguments) + '\n' +
+    text += grouping_text(arguments) + ". " + std::string(experiment.conditions) + part_section(part) + '\n' +
             parameter_section(std::span(&inputs.policies, 1)) + "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data))
         text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
@@ -429,9 +510,9 @@ std::string report(const LearningExperiment& experiment, const LearningInputs& i
 int run_trainings(const LearningExperiment& experiment, const ExperimentArguments& arguments) {
     const InterruptGuard interrupt;
     const LearningInputs inputs = learning_inputs(experiment, arguments);
-    if (!arguments.out.empty()) make_folder(arguments.out);
+    arguments.prepare_out(training_files(arguments.name));
     LearningData data;
-    bool finished = false;
+    const char* cut_short = nullptr;
     std::exception_ptr diverged;
     {
         const ProgressLine line("");
@@ -439,26 +520,28 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
                         [&line](const std::string& text) { line.show(text); });
         try {
             experiment.run(run);
-            finished = true;
         } catch (const LearningRun::Stopped&) {
-            // The results so far are shown.
+            cut_short = kInterrupted;  // The results so far are shown.
         } catch (const TrainingDiverged&) {
+            cut_short = kDiverged;
             diverged = std::current_exception();
         }
     }
-    const std::vector<Finding> findings = experiment.findings(data);
+    std::vector<Finding> findings = experiment.findings(data);
+    if (cut_short != nullptr) leave_undecided(findings, [](const Finding&) { return true; });
+    const std::string part = part_text(experiment, inputs, data, cut_short, arguments);
     print_tables(experiment.tables(data));
-    print_findings(experiment.source, findings, part_text(experiment, inputs, arguments));
+    print_findings(experiment.source, findings, part);
     if (!arguments.out.empty()) {
         const Path folder = arguments.out;
         write_file(folder / (std::string(experiment.id) + ".md"),
-                   report(experiment, inputs, data, findings, arguments));
+                   report(experiment, inputs, data, part, findings, arguments));
         write_file(folder / "values.csv", values_csv(data));
         write_file(folder / "curves.csv", learning_curves_csv(data));
         std::cout << "\nwritten to " << printable(arguments.out, 4096) << '\n';
     }
     if (diverged) std::rethrow_exception(diverged);
-    if (finished) return kDone;
+    if (cut_short == nullptr) return kDone;
     std::cerr << "placewright-cli: cancelled before all trainings finished\n";
     return kCancelled;
 }
@@ -491,6 +574,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--out", out, "Folder for the tables (NAME.md) and their data (CSV)")
         ->check(usage::path())
         ->type_name("DIR");
+    command.add_flag("--overwrite", overwrite, "Replace results of an earlier run in --out");
     command.add_option("--seeds", seeds, "Seeds [e3: 50, 10 pipelined; post: 5; placeto: 3; trainings: 1]")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N");
@@ -541,6 +625,21 @@ void ExperimentArguments::refuse_search_options() const {
     refuse(!settings.empty(), "--set");
 }
 
+void ExperimentArguments::prepare_out(std::span<const std::string> files) const {
+    if (out.empty()) {
+        if (overwrite) throw UsageError("--overwrite: needs --out, the folder of the results");
+        return;
+    }
+    make_folder(out);
+    for (const std::string& each : files) {
+        const Path file = Path(out) / each;
+        std::error_code error;
+        if (!overwrite && std::filesystem::exists(file, error))
+            throw InputError(file.string(), "",
+                             "exists already; give another folder, or replace its results with --overwrite");
+    }
+}
+
 int run_experiment(const ExperimentArguments& arguments) {
     const auto is_named = [&](const auto& each) { return each.first == arguments.name; };
     if (std::ranges::any_of(hardware_experiments(), is_named)) return run_hardware_experiment(arguments);
@@ -553,12 +652,14 @@ int run_experiment(const ExperimentArguments& arguments) {
     refuse(arguments.json, "--json");
     if (arguments.name == kMeasured) return run_measurements(arguments);
     if (!arguments.data.empty()) throw UsageError("--data: " + arguments.name + " does not use it");
-    keep_networks(arguments);
     const auto has_name = [&](const auto* each) { return each->id == arguments.name; };
     const auto comparisons = experiments();
-    if (const auto found = std::ranges::find_if(comparisons, has_name); found != comparisons.end())
+    if (const auto found = std::ranges::find_if(comparisons, has_name); found != comparisons.end()) {
+        keep_networks(arguments, comparison_files(arguments.name));
         return run_comparisons(**found, arguments);
+    }
     const auto trainings = learning_experiments();
+    keep_networks(arguments, training_files(arguments.name));
     return run_trainings(**std::ranges::find_if(trainings, has_name), arguments);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace placewright {
 struct ExperimentArguments {
     std::string name;
     std::string out;
+    bool overwrite = false;
     std::uint64_t seeds = 0;              ///< 0: default of the experiment
     std::uint64_t evaluations = 0;        ///< 0: default of the experiment
     std::vector<std::string> algorithms;  ///< ids; empty: all of the experiment's
@@ -37,6 +39,9 @@ struct ExperimentArguments {
     /// these,
     /// --evaluations is left to the caller.
     void refuse_search_options() const;
+    /// Creates the folder --out, if it is given. Throws InputError if it holds one of `files`, which the
+    /// experiment would write, unless --overwrite is given.
+    void prepare_out(std::span<const std::string> files) const;
 };
 
 /// placewright-cli experiment. Returns the exit status.

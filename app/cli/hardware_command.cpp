@@ -270,7 +270,8 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
     options.evaluations = arguments.evaluations;
     options.steps = arguments.steps;
     if (arguments.placements > 0) options.placements = arguments.placements;
-    if (!arguments.out.empty()) make_folder(arguments.out);
+    arguments.prepare_out(
+        std::array{arguments.name + ".md", arguments.name + ".csv", arguments.name + ".svg"});
 
     const Laboratory place = laboratory(std::move(machine));
     for (const std::string& note : place.notes) std::cerr << printable(note) << '\n';
@@ -292,6 +293,9 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
             {{"name", place.machine->device(device).name}, {"runs_on", to_string(place.devices[device])}});
     found.json["devices"] = std::move(devices);
     found.json["library"] = measure_module().version();
+    const bool cancelled = interrupt.token().stop_requested();
+    found.json["cancelled"] = cancelled;
+    if (cancelled) found.note += " Only a part of the experiment ran: it was interrupted.";
     if (arguments.json) {
         print(found.json);
     } else {
@@ -311,7 +315,7 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
     }
     for (const std::string& failure : failures)
         std::cerr << printable("placewright-cli: " + failure, 8192) << '\n';
-    if (interrupt.token().stop_requested()) {
+    if (cancelled) {
         std::cerr << "placewright-cli: cancelled; the rest is missing\n";
         return kCancelled;
     }

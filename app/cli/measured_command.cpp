@@ -2,6 +2,7 @@
 #include "app/cli/measured_command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "app/cli/console.hpp"
@@ -33,9 +34,15 @@ void check_arguments(const ExperimentArguments& arguments) {
     }
 }
 
-/// What the tables do not say: suites without data, and what is not a time.
-std::vector<std::string> notes_of(const std::vector<MeasuredSuite>& suites) {
+/// What the tables do not say: whether they are all, suites without data, and what is not a time.
+std::vector<std::string> notes_of(const std::vector<MeasuredSuite>& suites, bool cancelled) {
     std::vector<std::string> notes;
+    if (cancelled) {
+        std::size_t points = 0;
+        for (const MeasuredSuite& suite : suites) points += suite.points.size();
+        notes.push_back("Only a part of the experiment ran: it was interrupted after " +
+                        std::to_string(points) + (points == 1 ? " time." : " times."));
+    }
     for (const MeasuredSuite& suite : suites) {
         if (!suite.found)
             notes.push_back(std::string(suite.id) + ": skipped, there is no folder " +
@@ -45,7 +52,7 @@ std::vector<std::string> notes_of(const std::vector<MeasuredSuite>& suites) {
     return notes;
 }
 
-std::string report(const std::vector<MeasuredSuite>& suites, const std::vector<ReportTable>& tables) {
+std::string report(const std::vector<ReportTable>& tables, const std::vector<std::string>& notes) {
     std::string text =
         "# Simulated against measured\n\nErrors are shares of the measured time: their median, the largest, "
         "the "
@@ -55,7 +62,7 @@ std::string report(const std::vector<MeasuredSuite>& suites, const std::vector<R
         "do not "
         "fit the memory here although the real ones did. points.csv has the points.\n";
     for (const ReportTable& table : tables) text += "\n## " + table.title + "\n\n" + markdown(table.rows);
-    for (const std::string& note : notes_of(suites)) text += '\n' + note + '\n';
+    for (const std::string& note : notes) text += '\n' + note + '\n';
     return text + "\n![simulated against measured times](measured.svg)\n";
 }
 
@@ -64,7 +71,7 @@ std::string report(const std::vector<MeasuredSuite>& suites, const std::vector<R
 int run_measurements(const ExperimentArguments& arguments) {
     check_arguments(arguments);
     const InterruptGuard interrupt;
-    if (!arguments.out.empty()) make_folder(arguments.out);
+    arguments.prepare_out(std::array<std::string, 3>{"measured.md", "points.csv", "measured.svg"});
     std::vector<MeasuredSuite> suites;
     {
         const ProgressLine line("");
@@ -75,15 +82,17 @@ int run_measurements(const ExperimentArguments& arguments) {
     for (const ReportTable& each : tables)
         std::cout << (&each == &tables.front() ? "" : "\n") << each.title << "\n\n"
                   << table('l' + std::string(each.rows.front().size() - 1, 'r'), each.rows);
-    for (const std::string& note : notes_of(suites)) std::cout << '\n' << wrapped(note, 0);
+    const bool cancelled = interrupt.token().stop_requested();
+    const std::vector<std::string> notes = notes_of(suites, cancelled);
+    for (const std::string& note : notes) std::cout << '\n' << wrapped(note, 0);
     if (!arguments.out.empty()) {
         const Path folder = arguments.out;
-        write_file(folder / "measured.md", report(suites, tables));
+        write_file(folder / "measured.md", report(tables, notes));
         write_file(folder / "points.csv", measured_csv(suites));
         write_file(folder / "measured.svg", measured_svg(suites));
         std::cout << "\nwritten to " << printable(arguments.out, 4096) << '\n';
     }
-    if (!interrupt.token().stop_requested()) return kDone;
+    if (!cancelled) return kDone;
     std::cerr << "placewright-cli: cancelled before all suites finished\n";
     return kCancelled;
 }

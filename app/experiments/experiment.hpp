@@ -48,7 +48,8 @@ enum class Verdict : std::uint8_t {
     differs,
     undecided,
     not_run
-};  ///< undecided: too few searches to tell, or placements that do not fit, which have no time to compare
+};  ///< undecided: too few searches to tell, placements that do not fit, which have no time to compare, or an
+    ///< experiment that was cut short
 std::string_view to_string(Verdict verdict);
 
 /// A finding of a paper, and whether it holds here.

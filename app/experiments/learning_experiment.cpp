@@ -199,7 +199,7 @@ LearningRun::Trained LearningRun::train(const LearningLabel& label, const Contes
             show_(place + std::to_string(state.updates) + " of " + std::to_string(updates) + " updates, " +
                   format_clock(eta_s) + " left");
         });
-    data_.curves.push_back({label, trainer.state().curve});
+    data_.curves.push_back({label, trainer.state().curve, updates});
     if (!finished) throw Stopped();
     return {std::move(design), trainer.state()};
 }

@@ -48,6 +48,9 @@ struct SchemeValue {
 struct LearningCurve {
     LearningLabel label;
     std::vector<TrainingPoint> points;
+    std::uint64_t updates = 0;  ///< those planned, each of which gives a point
+
+    bool is_complete() const { return points.size() >= updates; }
 };
 
 /// Results of an experiment.

@@ -6,6 +6,7 @@
 
 #include "app/experiments/learning_experiment.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace placewright {
@@ -29,24 +30,21 @@ void run(LearningRun& run) {
     }
 }
 
-/// The curves of trainings with `reward`.
+/// The curves of trainings with `reward` that ran to the end; if there is none, that of one that did not.
 std::vector<const LearningCurve*> curves(const LearningData& data, std::string_view reward) {
-    std::vector<const LearningCurve*> found;
+    std::vector<const LearningCurve*> whole, cut_short;
     for (const LearningCurve& curve : data.curves) {
-        if (curve.label.scheme == reward && !curve.points.empty()) found.push_back(&curve);
+        if (curve.label.scheme == reward && !curve.points.empty())
+            (curve.is_complete() ? whole : cut_short).push_back(&curve);
     }
-    return found;
+    return whole.empty() ? cut_short : whole;
 }
 
-/// Mean of `value` over the updates in [first, last), given as shares of the training, averaged over the
-/// curves.
-double mean_of(const std::vector<const LearningCurve*>& curves, double TrainingPoint::*value, double first,
-               double last) {
+/// Mean of `value` over the updates in [begin, end), averaged over the curves, which have these updates.
+double mean_of(const std::vector<const LearningCurve*>& curves, double TrainingPoint::*value,
+               std::size_t begin, std::size_t end) {
     std::vector<double> means;
     for (const LearningCurve* curve : curves) {
-        const auto count = static_cast<double>(curve->points.size());
-        const auto begin = static_cast<std::size_t>(first * count);
-        const auto end = std::max(begin + 1, static_cast<std::size_t>(last * count));
         std::vector<double> values;
         for (std::size_t i = begin; i < end; ++i) values.push_back(curve->points[i].*value);
         means.push_back(mean(values));
@@ -60,29 +58,35 @@ std::string share_text(double share) {
     return text.data();
 }
 
+std::string percent_text(std::size_t part, std::size_t whole) {
+    return decimals("%.3g", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
 std::vector<Finding> findings(const LearningData& data) {
     struct Claim {
         const char* text;
         double TrainingPoint::*value;
-        double first;
+        bool second_half;
     };
     constexpr std::array kClaims{
         Claim{"Intermediate rewards converge faster: the mean step time over the training is lower.",
-              &TrainingPoint::cost, 0},
+              &TrainingPoint::cost, false},
         Claim{"Intermediate rewards have a lower variance: episodes in the second half of the training "
               "deviate less from each other.",
-              &TrainingPoint::cost_spread, 0.5},
+              &TrainingPoint::cost_spread, true},
     };
     const auto intermediate = curves(data, kRewards[0]), terminal = curves(data, kRewards[1]);
     // An interrupted training cannot be compared.
     const bool complete = !terminal.empty() && terminal.size() == intermediate.size() &&
-                          terminal.back()->points.size() == intermediate.front()->points.size();
+                          terminal.front()->is_complete() && intermediate.front()->is_complete();
     std::vector<Finding> all;
     for (const Claim& claim : kClaims) {
         Finding finding{kNetwork, claim.text, Verdict::not_run, "-"};
         if (complete) {
-            const double with = mean_of(intermediate, claim.value, claim.first, 1),
-                         without = mean_of(terminal, claim.value, claim.first, 1);
+            const std::size_t updates = intermediate.front()->points.size(),
+                              first = claim.second_half ? updates / 2 : 0;
+            const double with = mean_of(intermediate, claim.value, first, updates),
+                         without = mean_of(terminal, claim.value, first, updates);
             finding.verdict = with < without ? Verdict::holds : Verdict::differs;
             finding.data =
                 "intermediate " + share_text(with) + ", terminal " + share_text(without) +
@@ -104,17 +108,17 @@ std::vector<ReportTable> tables(const LearningData& data) {
         ReportTable table{
             std::string("Figure 8, ") + reward + " rewards: step time of episodes relative to one GPU",
             {{"updates", "placements scored", "mean", "deviation"}}};
-        for (std::size_t i = 0; i < kRows; ++i) {
-            const auto share = [](std::size_t tenths) {
-                return static_cast<double>(tenths) / static_cast<double>(kRows);
-            };
-            const auto& points = found.front()->points;
-            const std::size_t last = std::max<std::size_t>(1, points.size() * (i + 1) / kRows) - 1;
-            table.rows.push_back(
-                {std::to_string(10 * i) + " to " + std::to_string(10 * (i + 1)) + " %",
-                 format_count(static_cast<double>(points[last].evaluations)),
-                 share_text(mean_of(found, &TrainingPoint::cost, share(i), share(i + 1))),
-                 share_text(mean_of(found, &TrainingPoint::cost_spread, share(i), share(i + 1)))});
+        // Tenths of the training that was planned; the last of one that was cut short may be a part of one.
+        const std::vector<TrainingPoint>& points = found.front()->points;
+        const std::size_t planned = found.front()->updates;
+        for (std::size_t i = 0; i < kRows && planned * i / kRows < points.size(); ++i) {
+            const std::size_t begin = planned * i / kRows, tenth = planned * (i + 1) / kRows,
+                              end = std::max(begin + 1, std::min(points.size(), tenth));
+            const std::string until = end < tenth ? percent_text(end, planned) : std::to_string(10 * (i + 1));
+            table.rows.push_back({std::to_string(10 * i) + " to " + until + " %",
+                                  format_count(static_cast<double>(points[end - 1].evaluations)),
+                                  share_text(mean_of(found, &TrainingPoint::cost, begin, end)),
+                                  share_text(mean_of(found, &TrainingPoint::cost_spread, begin, end))});
         }
         all.push_back(std::move(table));
     }

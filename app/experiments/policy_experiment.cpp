@@ -97,6 +97,7 @@ std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     const auto add = [&](const char* claim, const std::vector<double>& of, const auto& holds) {
         Finding finding{"all", claim};
         finding.add(!of.empty(), !of.empty() && holds(of), of.empty() ? "" : spread_text(of));
+        finding.missing = cases.size() - of.size();
         all.push_back(std::move(finding));
     };
     const auto instant = ratios(cases, contestant(kInstant), contestant(kUnguided));

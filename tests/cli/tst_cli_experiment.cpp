@@ -13,10 +13,12 @@ private Q_SLOTS:
     void partOfAnExperiment();
     void postExperiment();
     void experimentInterrupted();
+    void seedsInterrupted();
     void trainingExperiments_data();
     void trainingExperiments();
     void farSightedOnOneFamily();
     void trainingExperimentInterrupted();
+    void trainingInterrupted();
 };
 
 void TestCliExperiment::experiment() {
@@ -68,7 +70,7 @@ void TestCliExperiment::partOfAnExperiment() {
             "limited,alexnet; resnet50. "
             "Only genetic, map-elites. Only 30 of 20000 placements for each search. Only 1 of 50 seeds."),
         result.out);
-    QVERIFY2(out.contains(" findings are omitted: their cases did not run.") &&
+    QVERIFY2(out.contains(" findings are omitted: their cases did not run to the end.") &&
                  out.contains("; 1 case was not run"),
              result.out);
     const QByteArray report = content_of(folder + "/e3.md");
@@ -131,6 +133,54 @@ void TestCliExperiment::experimentInterrupted() {
     QVERIFY2(out.contains(" findings are omitted: their cases did not run"), out);
     QVERIFY(content_of(folder + "/runs.csv").contains("normal,alexnet,map-elites,1,"));
     QVERIFY(!content_of(folder + "/runs.csv").contains("inception_v3"));
+    // No verdict rests on a part of the cases of its claim, as one about all three networks would.
+    const QByteArray report = content_of(folder + "/e3.md");
+    QVERIFY2(report.contains("\n\nOnly a part of the experiment ran, and the findings refer to it: Only 3000 "
+                             "of 20000 placements for each search. Only 1 of 50 seeds. Interrupted: 1 of 9 "
+                             "cases ran to the end"),
+             report);
+    for (const char* claim : {"Hill climbing is clearly worse than", "MAP-Elites finds the optimum"}) {
+        QVERIFY2(report.contains("| undecided | normal | " + QByteArray(claim)), report);
+        QVERIFY2(out.contains("\nundecided  normal  " + QByteArray(claim)), out);
+    }
+
+    // Results are not replaced unless that is asked for.
+    const QStringList again{"experiment", "e3",  "--only",        "normal,alexnet",
+                            "--seeds",    "1",   "--evaluations", "30",
+                            "--out",      folder};
+    const Result refused = run(again);
+    QCOMPARE(refused.status, 3);
+    QVERIFY2(refused.err.contains("e3.md: exists already; give another folder, or replace its results with "
+                                  "--overwrite"),
+             refused.err);
+    QCOMPARE(content_of(folder + "/e3.md"), report);
+    QCOMPARE(run(again + QStringList{"--overwrite"}).status, 0);
+    QVERIFY(content_of(folder + "/e3.md") != report);
+    QCOMPARE(run({"experiment", "e3", "--overwrite"}).status, 2);
+}
+
+/// A case of which some seeds ran has no verdict, and the report says how many these are.
+void TestCliExperiment::seedsInterrupted() {
+    const QString folder = path("seeds-cancelled");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"experiment", "policy", "--only", "alexnet,4x-v100-nvlink", "--seeds",
+                                    "1000", "--threads", "1", "--out", folder});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY2(terminal.wait_for(": 11 of "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    const QByteArray report = content_of(folder + "/policy.md");
+    QVERIFY2(QRegularExpression("\nOnly a part of the experiment ran.* Interrupted: 0 of 1 cases ran to the "
+                                "end; [0-9]+ to [0-9]+ of 1000 seeds of alexnet, 4x-v100-nvlink\\.\n")
+                 .match(QString::fromUtf8(report))
+                 .hasMatch(),
+             report);
+    QVERIFY2(!report.contains("1 to 1000") && report.contains(" (cut short)\n"), report);
+    QVERIFY2(!report.contains("| holds |") && !report.contains("| differs |"), report);
+    QVERIFY2(report.contains("4 findings are omitted: their cases did not run to the end."), report);
 }
 
 void TestCliExperiment::trainingExperiments_data() {
@@ -221,10 +271,17 @@ void TestCliExperiment::trainingExperiments() {
 void TestCliExperiment::farSightedOnOneFamily() {
     const auto trained = [this](const QStringList& settings) {
         const QString folder = path("far-sighted");
-        run(QStringList{
-                "experiment",  "placeto-families", "--family",  "nmt",     "--family", "ptb",      "--count",
-                "2",           "--updates",        "1",         "--group", "merge",    "--groups", "8",
-                "--algorithm", "placeto",          "--threads", "1",       "--out",    folder} +
+        run(QStringList{"experiment",  "placeto-families",
+                        "--family",    "nmt",
+                        "--family",    "ptb",
+                        "--count",     "2",
+                        "--updates",   "1",
+                        "--group",     "merge",
+                        "--groups",    "8",
+                        "--algorithm", "placeto",
+                        "--threads",   "1",
+                        "--out",       folder,
+                        "--overwrite"} +
             settings);
         QByteArrayList nmt, ptb;
         for (const QByteArray& line : lines_of(content_of(folder + "/curves.csv")))
@@ -259,6 +316,33 @@ void TestCliExperiment::trainingExperimentInterrupted() {
     QVERIFY2(!values.contains("zero-shot"), values);
     QVERIFY2(curves.contains("\ncifar10,Placeto zero-shot,,1,2,"), curves);
     QVERIFY2(terminal.wait_for("cancelled before all trainings finished"), terminal.seen());
+    const QByteArray report = content_of(folder + "/placeto-families.md");
+    QVERIFY2(report.contains(" Interrupted after 0 trainings and ") &&
+                 report.contains(" of 100000 updates of the next.\n") && !report.contains("| holds |"),
+             report);
+}
+
+/// The table of a training is scaled to the updates that were planned.
+void TestCliExperiment::trainingInterrupted() {
+    const QString folder = path("rewards-cancelled");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"experiment", "placeto-rewards", "--updates", "100000", "--group",
+                                    "merge", "--groups", "8", "--threads", "1", "--out", folder});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY2(terminal.wait_for("nmt2, intermediate, nmt2, seed 1: 2 of 100000 updates"), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    const QByteArray report = content_of(folder + "/placeto-rewards.md");
+    QVERIFY2(report.contains("Only a part of the experiment ran") &&
+                 report.contains(" Interrupted after 0 trainings and ") &&
+                 report.contains(" of 100000 updates of the next.\n"),
+             report);
+    QVERIFY2(QRegularExpression("\n\\| 0 to 0\\.[0-9]+ % \\|").match(QString::fromUtf8(report)).hasMatch(),
+             report);
+    QVERIFY2(!report.contains("10 %"), report);
 }
 
 QTEST_GUILESS_MAIN(TestCliExperiment)

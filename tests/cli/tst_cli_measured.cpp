@@ -373,6 +373,9 @@ void TestCliMeasured::interrupted() {
     QCOMPARE(process.exitCode(), 130);
     const qsizetype points = lines_of(content_of(path("long-out") + "/points.csv")).size();
     QVERIFY2(points < kRows, QByteArray::number(points));
+    QVERIFY(content_of(path("long-out") + "/measured.md")
+                .contains("Only a part of the experiment ran: it was interrupted after " +
+                          QByteArray::number(points - 1) + " time"));
 }
 
 void TestCliMeasured::figures() {
