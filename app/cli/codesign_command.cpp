@@ -9,6 +9,7 @@
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/base/path.hpp"
@@ -172,14 +173,24 @@ int codesign_machine(const CodesignArguments& arguments) {
     if (terminal) std::fputs("\r\x1b[K", stderr);
 
     // Whoever cancels wants the machines now; bounds of large networks take seconds each.
-    const auto bound_of = [&](const DesignPoint& point) -> std::optional<Bound> {
-        if (interrupt.token().stop_requested()) return {};
-        return quick_bounds(*point.problem, objectives().front(), task.simulation).front();
-    };
+    std::vector<std::optional<Bound>> bounds(result.front.size());
+    bool all_proven = true;
+    {
+        const ProgressLine line("");
+        for (std::size_t i = 0; i < bounds.size() && all_proven; ++i) {
+            line.show("bound " + std::to_string(i + 1) + " of " + std::to_string(bounds.size()));
+            all_proven = !interrupt.token().stop_requested();
+            if (all_proven)
+                bounds[i] =
+                    quick_bounds(*result.front[i].problem, objectives().front(), task.simulation).front();
+        }
+    }
+    const bool cancelled = result.cancelled || !all_proven;
     if (arguments.job.json) {
         Json front = Json::array();
-        for (const DesignPoint& point : result.front) {
-            const std::optional<Bound> bound = bound_of(point);
+        for (std::size_t i = 0; i < result.front.size(); ++i) {
+            const DesignPoint& point = result.front[i];
+            const std::optional<Bound>& bound = bounds[i];
             front.push_back(
                 {{"price", point.price},
                  {"step_time_s", point.score.value_s},
@@ -195,7 +206,7 @@ int codesign_machine(const CodesignArguments& arguments) {
                {"seed", task.seed},
                {"designs", result.designs},
                {"all", result.all},
-               {"cancelled", result.cancelled},
+               {"cancelled", cancelled},
                {"front", std::move(front)}});
     } else {
         std::cout << printable(task.graph->name()) << " on machines of " << in_quotes(task.catalogue.name)
@@ -206,8 +217,9 @@ int codesign_machine(const CodesignArguments& arguments) {
                                             : ", all possible ones")
                   << "\n\n";
         std::vector<Row> rows{{"price", "step time", "bound", "machine"}};
-        for (const DesignPoint& point : result.front) {
-            const std::optional<Bound> bound = bound_of(point);
+        for (std::size_t i = 0; i < result.front.size(); ++i) {
+            const DesignPoint& point = result.front[i];
+            const std::optional<Bound>& bound = bounds[i];
             rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.value_s),
                             bound ? format_seconds(bound->value_s) : "-", point.machine->name()});
         }
@@ -221,7 +233,11 @@ int codesign_machine(const CodesignArguments& arguments) {
                       << (files.size() == 1 ? " with its placement" : " with their placements")
                       << " written to " << printable(arguments.out, 4096) << '\n';
     }
-    if (result.cancelled) return kCancelled;
+    if (cancelled) {
+        std::cerr << (result.cancelled ? "placewright-cli: cancelled before all machines were tried\n"
+                                       : "placewright-cli: cancelled before all bounds were proven\n");
+        return kCancelled;
+    }
     if (!result.front.empty()) return kDone;
     std::cerr << "placewright-cli: " << printable(task.graph->name())
               << " fits on none of the machines tried\n";

@@ -14,6 +14,7 @@ private Q_SLOTS:
     void compareObjectives();
     void codesignLeavesNoOldDesigns();
     void codesignCountsMachines();
+    void codesignInterrupted();
     void compareTables();
     void whatIsReadIsNotWritten();
     void compareNothingFits();
@@ -179,6 +180,29 @@ void TestCliCompare::codesignCountsMachines() {
     QVERIFY2(two.contains(" USD: 2 machines tried\n") &&
                  two.contains("\n2 machines with their placements written to "),
              two);
+}
+
+/// A stop during the proof of bounds leaves the later ones out; the machines are all there.
+void TestCliCompare::codesignInterrupted() {
+    const QString folder = path("unproven");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI,
+                  {"codesign", "resnet50", "--catalogue", "workstation-2021", "--budget", "40000",
+                   "--designs", "40", "--evaluations", "5", "--json", "--out", folder});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY2(terminal.wait_for("bound 1 of "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    const QJsonObject found =
+        json_of({process.exitCode(), process.readAllStandardOutput(), {}}, 130).object();
+    QCOMPARE(found["cancelled"].toBool(), true);
+    QCOMPARE(found["designs"].toInt(), 40);
+    const QJsonArray front = found["front"].toArray();
+    QVERIFY(front.size() > 1 && front.last()["lower_bound_s"].isNull());
+    QVERIFY(QFile::exists(folder + "/design-" + QString::number(front.size()) + ".machine.json"));
+    QVERIFY2(terminal.wait_for("cancelled before all bounds were proven"), terminal.seen());
 }
 
 void TestCliCompare::compareTables() {
