@@ -2,6 +2,7 @@
 #include "app/cli/codesign_command.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -26,10 +27,10 @@
 namespace placewright {
 namespace {
 
+/// "3900 USD", "3900.60 USD".
 std::string price_text(double price, const Catalogue& catalogue) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%.0f", price);
-    return catalogue.currency.empty() ? text.data() : text.data() + (' ' + catalogue.currency);
+    const std::string text = decimals(price == std::floor(price) ? "%.0f" : "%.2f", price);
+    return catalogue.currency.empty() ? text : text + ' ' + catalogue.currency;
 }
 
 /// "1 machine", "2 machines".

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "core/machine/catalogue.hpp"
 
+#include <array>
+#include <charconv>
 #include <map>
 #include <utility>
 
 namespace placewright {
+namespace {
+
+/// The sum of prices as one would write it: without the error of binary fractions, by which 2400.30 + 1500.30
+/// is above 3900.60.
+double as_written(double price) {
+    constexpr int kDigits = 12;
+    std::array<char, 32> text{};
+    const auto end =
+        std::to_chars(text.data(), text.data() + text.size(), price, std::chars_format::general, kDigits).ptr;
+    std::from_chars(text.data(), end, price);
+    return price;
+}
+
+}  // namespace
+
 double price_of(const Design& design, const Catalogue& catalogue) {
     const auto count = static_cast<double>(design.accelerators.size());
     double price = catalogue.hosts[design.host].price;
@@ -14,7 +31,7 @@ double price_of(const Design& design, const Catalogue& catalogue) {
     if (fabric.topology == Catalogue::Fabric::Topology::pairs)
         price += count * (count - 1) / 2 * fabric.price;
     if (fabric.topology == Catalogue::Fabric::Topology::switched) price += count * fabric.price;
-    return price;
+    return as_written(price);
 }
 
 std::string title_of(const Design& design, const Catalogue& catalogue) {

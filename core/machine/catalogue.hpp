@@ -57,6 +57,7 @@ struct Design {
     auto operator<=>(const Design&) const = default;
 };
 
+/// The sum of the prices of its parts, to twelve digits, so that it can be compared with a budget.
 double price_of(const Design& design, const Catalogue& catalogue);
 /// "2x NVIDIA V100, PCIe 3, NVLink".
 std::string title_of(const Design& design, const Catalogue& catalogue);

@@ -112,6 +112,18 @@ private Q_SLOTS:
         QCOMPARE(build_machine({0, 0, 0, {}}, catalogue).devices().size(), std::size_t{1});
     }
 
+    void prices_are_sums_of_cents() {
+        CodesignTask task = small_task(3900.60);
+        task.catalogue.hosts[0].price = 2400.30;
+        task.catalogue.accelerators = {{device("fast", 3e12, 1e12), 1500.30}};
+        task.catalogue.host_links.resize(1);
+        QVERIFY(2400.30 + 1500.30 > 3900.60);
+        QVERIFY(price_of({0, 0, 0, {0}}, task.catalogue) == 3900.60);
+        const CodesignResult result = codesign(task);
+        QCOMPARE(result.designs, std::uint64_t{2});
+        QVERIFY(result.front.back().price == 3900.60);
+    }
+
     void small_catalogues_are_tried_in_full() {
         CodesignTask task = small_task(60);
         const CodesignResult result = codesign(task);
