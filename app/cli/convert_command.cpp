@@ -14,6 +14,7 @@
 #include "core/io/file_content.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
+#include "core/io/shipped.hpp"
 
 namespace placewright {
 namespace {
@@ -27,6 +28,17 @@ void expect_json(const std::string& file) {
         if (extension == other)
             throw UsageError(file + ": convert writes JSON; give a name that ends in .json");
     }
+}
+
+/// The file of a network that ships as one and that no function generates. Throws UsageError.
+Path shipped_file(const std::string& name) {
+    std::vector<std::string> known;
+    for (const NetworkInfo& item : known_networks()) known.emplace_back(item.name);
+    for (const ShippedFile& item : shipped_networks()) {
+        if (item.name == name) return item.file;
+        if (find_network(item.name) == nullptr) known.push_back(item.name);
+    }
+    throw UsageError(usage::unknown(name, "network", known, "--network"));
 }
 
 int convert_workload(const ConvertArguments& arguments) {
@@ -57,11 +69,11 @@ void ConvertArguments::add_to(CLI::App& command) {
         "block-latency stay the same. All CPUs become one device; the sizes of edges are lost; the speeds\n"
         "of the machine are nominal.\n\n" +
         command.get_parent()->get_footer());
-    command.add_option("FILES", files, "Input and output, or only the output with --network")
+    command.add_option("FILES", files, "Input (file or shipped network), output; --network: only output")
         ->check(usage::path())
         ->expected(1, -1);
     command.add_option("--network", network, "Generate this network (see networks)")->type_name("NAME");
-    command.add_option("--batch", batch, "Batch size; default for --network: 32")
+    command.add_option("--batch", batch, "Batch size; default for --network: 32, of a language model 1")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
     command.add_option("--graph", graph_out, "Write the network of a workload")
@@ -94,40 +106,39 @@ int convert_file(const ConvertArguments& arguments) {
         reading.refuse_language(files.front());
         return convert_workload(arguments);
     }
-    if (!network.empty()) {
-        const NetworkInfo* info = find_network(network);
-        if (info == nullptr) {
-            std::vector<std::string> known;
-            for (const NetworkInfo& item : known_networks()) known.emplace_back(item.name);
-            throw UsageError(usage::unknown(network, "network", known, "--network"));
-        }
-        if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
-        expect_json(files[0]);
+    const NetworkInfo* const info = find_network(network);
+    const Path shipped = network.empty() || info != nullptr ? Path() : shipped_file(network);
+    if (!network.empty() && files.size() != 1)
+        throw UsageError("convert --network NAME takes one file, the output");
+    if (network.empty() && files.size() != 2) throw UsageError("convert takes an input and an output file");
+    expect_json(files.back());
+    if (info != nullptr) {
         reading.refuse_language(network);
         write_network(changed(info->build(batch > 0 ? batch : 32)), files[0]);
         return kDone;
     }
-    if (files.size() != 2) throw UsageError("convert takes an input and an output file");
-    expect_json(files[1]);
-    keep_apart(std::array{OutputFile{"output", files[1]}}, std::array{files[0]});
-    const FileContent content = file_content(files[0]);
+    const std::string asked = network.empty() ? files[0] : shipped.string();
+    keep_apart(std::array{OutputFile{"output", files.back()}}, std::array{asked});
+    const std::string input = find_network_file(asked).string();
+    keep_apart(std::array{OutputFile{"output", files.back()}}, std::array{input});
+    const FileContent content = file_content(input);
     if (content == FileContent::workload) {
         throw UsageError(
-            files[0] +
+            input +
             " is a workload (network and machine in one file): convert it with --graph OUT --machine OUT");
     }
     if (content == FileContent::machine) {
         if (batch > 0) throw UsageError("--batch: a machine has no batch size");
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         if (!precision.text.empty()) throw UsageError("--precision: a machine has no tensors");
-        reading.refuse_language(files[0]);
-        write_machine(read_machine(files[0]), files[1]);
+        reading.refuse_language(input);
+        write_machine(read_machine(input), files.back());
     } else {
-        NetworkFile read = read_network(files[0], reading.options(batch));
-        if (!read.language) reading.refuse_language(files[0]);
+        NetworkFile read = read_network(input, reading.options(batch));
+        if (!read.language) reading.refuse_language(input);
         precision.check(read);
-        report_estimated(files[0], read);
-        write_network(changed(std::move(read.graph)), files[1]);
+        report_estimated(input, read);
+        write_network(changed(std::move(read.graph)), files.back());
     }
     return kDone;
 }

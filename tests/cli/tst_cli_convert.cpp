@@ -16,6 +16,7 @@ private Q_SLOTS:
     void exportRefusals();
     void convertNetworks_data();
     void convertNetworks();
+    void convertShipped();
     void convertExprimo();
     void onnx();
     void shards();
@@ -168,6 +169,31 @@ void TestCliConvert::convertNetworks() {
         std::ranges::find_if(ops, [](const QJsonValue& op) { return op["kind"].toString() == "input"; });
     QVERIFY(input != ops.end());
     QCOMPARE(input->toObject()["outputs"][0]["shape"][0].toInt(), 3);
+}
+
+/// What ships is found by name, language models with their options.
+void TestCliConvert::convertShipped() {
+    const auto converted = [this](const QStringList& arguments) {
+        const QString out = path("shipped.json");
+        QFile::remove(out);
+        const Result result = run(QStringList{"convert"} + arguments + QStringList{out});
+        if (result.status != 0) qWarning() << result.err;
+        return QJsonDocument::fromJson(content_of(out)).object();
+    };
+    const QStringList prefill{"--phase", "prefill", "--sequence", "512", "--batch", "2"};
+    const QJsonObject model = converted(QStringList{"--network", "llama-3.1-8b"} + prefill);
+    QCOMPARE(model["batch"].toInt(), 2);
+    QVERIFY(model["ops"].toArray().size() > 400);
+    QCOMPARE(converted(QStringList{"llama-3.1-8b"} + prefill), model);
+    QVERIFY(converted({"llama-3.1-8b"}) != model);
+    QCOMPARE(converted({"alexnet"})["ops"], converted({"--network", "alexnet"})["ops"]);
+
+    for (const QStringList& unknown : {QStringList{"--network", "alexnett", path("none.json")},
+                                       QStringList{"alexnett", path("none.json")}}) {
+        const Result result = run(QStringList{"convert"} + unknown);
+        QVERIFY2(result.err.contains(": there is no such ") && result.err.contains(", llama-3.1-8b"),
+                 result.err);
+    }
 }
 
 void TestCliConvert::convertExprimo() {
