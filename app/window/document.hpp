@@ -385,7 +385,7 @@ private:
     /// Forgets all that belongs to the open network. Returns what to say of it.
     QString forget();
     /// Builds what the workspace describes; asks first for a network that is missing.
-    void restore(const QString& file, Workspace workspace);
+    void restore(const QString& file, Workspace workspace, const QByteArray& checksum);
     void adoptChange(const Reading& reading, std::optional<DeviceId> whole);
     /// Emits the non-empty notes as one message.
     void report(QStringList notes);

@@ -47,9 +47,19 @@ WorkspaceSnapshot Document::snapshot() const {
 
 void Document::openWorkspace(const QString& file) {
     dropMachineSteps();
+    struct Read {
+        QByteArray checksum;
+        Workspace workspace;
+    };
     m_background.run(
-        m_openLane, [file](const std::stop_token&) { return read_workspace(file.toStdString()); },
-        [this, file](Workspace workspace) { restore(file, std::move(workspace)); },
+        m_openLane,
+        [file](const std::stop_token&) {
+            // In this order: of a file that is replaced meanwhile it is that of the earlier one.
+            Read read{checksumOf(file), {}};
+            read.workspace = read_workspace(file.toStdString());
+            return read;
+        },
+        [this, file](Read read) { restore(file, std::move(read.workspace), read.checksum); },
         [this](const QString& error) {
             Q_EMIT loadingChanged();
             Q_EMIT message(true, error);
@@ -58,7 +68,7 @@ void Document::openWorkspace(const QString& file) {
     Q_EMIT loadingChanged();
 }
 
-void Document::restore(const QString& file, Workspace workspace) {
+void Document::restore(const QString& file, Workspace workspace, const QByteArray& checksum) {
     const QString network = QString::fromStdString(workspace.network);
     if (network.contains(QLatin1Char('/')) && !QFileInfo::exists(network)) {
         const QString found = m_askForMissing ? m_askForMissing(network) : QString();
@@ -71,8 +81,10 @@ void Document::restore(const QString& file, Workspace workspace) {
     }
     m_background.run(
         m_openLane,
-        [file, workspace = std::move(workspace)](const std::stop_token& stop) {
-            return restored(file, workspace, stop);
+        [file, workspace = std::move(workspace), checksum](const std::stop_token& stop) {
+            RestoredWorkspace result = restored(file, workspace, stop);
+            result.about.checksum = checksum;
+            return result;
         },
         [this, file](RestoredWorkspace opened) { adoptWorkspace(file, std::move(opened)); },
         [this, file](const QString& error) {

@@ -175,6 +175,25 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
     return may;
 }
 
+ChangedFile askAboutChanged(QWidget* parent, const QString& file) {
+    QMessageBox question(QMessageBox::Warning, QuestionsText::tr("Save workspace"), {}, QMessageBox::Cancel,
+                         parent);
+    question.setText(QuestionsText::tr("%1 has changed on disk since this window opened or saved it.")
+                         .arg(QFileInfo(file).fileName()));
+    question.setInformativeText(
+        QuestionsText::tr("Another window or program has written it. To keep both, save this work in another "
+                          "file; if you overwrite %1, what is in it now is lost.")
+            .arg(file));
+    QPushButton* const saveAs = question.addButton(QuestionsText::tr("Save &as…"), QMessageBox::AcceptRole);
+    QPushButton* const overwrite =
+        question.addButton(QuestionsText::tr("&Overwrite"), QMessageBox::DestructiveRole);
+    question.setDefaultButton(saveAs);
+    question.exec();
+    return question.clickedButton() == saveAs      ? ChangedFile::saveAs
+           : question.clickedButton() == overwrite ? ChangedFile::overwrite
+                                                   : ChangedFile::cancel;
+}
+
 bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s) {
     const Measuring& measuring = document.measuring();
     if (measuring.running() == Measuring::Kind::none || measuring.elapsed_s() < least_s) return true;

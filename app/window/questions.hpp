@@ -24,6 +24,12 @@ bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& op
 bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare, const QString& title,
               const QString& consequence, const std::function<bool(const std::function<void()>& show)>& save);
 
+/// What to do with a file that another window or program has written.
+enum class ChangedFile { saveAs, overwrite, cancel };
+
+/// Asks what to do instead of writing over a file that has changed on disk.
+ChangedFile askAboutChanged(QWidget* parent, const QString& file);
+
 /// Asks whether to stop what is measured, if that has been running for `least_s` or longer; false if it is to
 /// go on.
 bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s);

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <QCoreApplication>
+#include <QCryptographicHash>
+#include <QFile>
 
 #include "app/window/loader.hpp"
 #include "app/window/machine/edited_scenario.hpp"
@@ -23,6 +25,7 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kMostScores = 1'000'000;
+constexpr auto kChecksum = QCryptographicHash::Sha256;
 constexpr auto kGroupingAsked = "grouping_asked";
 constexpr auto kRoomToTheRight = "graph_to_the_right", kRoomAspect = "graph_aspect";
 
@@ -220,6 +223,18 @@ std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::s
         most -= shares[run];
     }
     return shares;
+}
+
+QByteArray checksumOf(const QString& file) {
+    QFile opened(file);
+    QCryptographicHash hash(kChecksum);
+    if (!opened.open(QIODevice::ReadOnly) || !hash.addData(&opened)) return {};
+    return hash.result();
+}
+
+QByteArray checksumOfText(const std::string& content) {
+    return QCryptographicHash::hash(
+        QByteArray::fromRawData(content.data(), static_cast<qsizetype>(content.size())), kChecksum);
 }
 
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {

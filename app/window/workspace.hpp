@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
+#include <QByteArray>
 #include <QString>
 #include <QStringList>
 
@@ -75,11 +77,17 @@ std::vector<std::size_t> sharesOf(const std::vector<std::size_t>& scores, std::s
 /// resumed search simulates the later ones again. O(ops + scores).
 Workspace workspaceOf(const WorkspaceSnapshot& snapshot);
 
+/// Checksum of the content of a file; empty if it cannot be read.
+QByteArray checksumOf(const QString& file);
+/// The same of the file that would have this content.
+QByteArray checksumOfText(const std::string& content);
+
 /// What a workspace file says of other things than the document.
 struct OpenedWorkspace {
     OptionValues view;
     std::optional<PinnedSide> pinned;
     std::optional<Workspace::Learned> learned;
+    QByteArray checksum{};      ///< of the file that was read
     bool isIncomplete = false;  ///< something of the file could not be used
 };
 

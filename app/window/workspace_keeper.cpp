@@ -20,7 +20,9 @@
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/offer_bar.hpp"
+#include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
+#include "core/io/text/whole_file.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -40,7 +42,8 @@ constexpr int kWriteEnds_s = 3600;
 
 const auto kSuffix = QStringLiteral(".placewright"), kPolicySuffix = QStringLiteral(".safetensors");
 const auto kLast = QStringLiteral("last.placewright");
-const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out";
+const auto kFileValue = "workspace_file", kModifiedValue = "modified", kLeftOutValue = "left_out",
+           kChecksumValue = "workspace_checksum";
 
 QString textOf(const OptionValues& values, const char* name) {
     const auto* text = valueOf<std::string>(values, name);
@@ -212,7 +215,7 @@ quint64 WorkspaceKeeper::runsSignature() const {
 
 bool WorkspaceKeeper::save(bool waits) {
     if (!m_document->isOpen()) return false;
-    return m_file.isEmpty() ? saveAs(waits) : write(m_file, waits);
+    return m_file.isEmpty() ? saveAs(waits) : write(m_file, waits, false);
 }
 
 bool WorkspaceKeeper::saveAs(bool waits) {
@@ -221,40 +224,52 @@ bool WorkspaceKeeper::saveAs(bool waits) {
     const QString file =
         askSaveFile(m_window, tr("Save workspace"), exportFolderFor(m_document->networkFile()), name,
                     tr("Workspaces (*%1)").arg(kSuffix), kSuffix, settings::exportFolder);
-    return !file.isEmpty() && write(file, waits);
+    return !file.isEmpty() && write(file, waits, true);
 }
 
-bool WorkspaceKeeper::write(const QString& file, bool waits) {
+bool WorkspaceKeeper::write(const QString& file, bool waits, bool overwrites) {
     struct Written {
         WorkspaceSnapshot snapshot;
         double score_s = 0;
         QString kept;
+        bool isChanged = false;  ///< the file on disk, which was left as it is
     };
     QEventLoop loop;
-    bool written = false;
+    bool written = false, isChanged = false;
     WorkspaceSnapshot now = snapshot();
     const bool keeps = QFileInfo(file).absoluteFilePath() == m_file &&
                        (m_fileLeftOut.inFile || now.leftOut > m_fileLeftOut.parts);
     m_background.run(
         m_saveLane,
-        [this, file, now = std::move(now), keeps](const std::stop_token& stop) {
+        [this, file, now = std::move(now), keeps, overwrites](const std::stop_token& stop) {
             // Of two that are asked for one after the other, the later one is written last, or alone.
             const std::scoped_lock lock(m_writing);
             if (stop.stop_requested()) return Written{now, 0, {}};
             Written result{now, scoreOf(now.scenario->job, now.placement), {}};
+            const std::string text = workspace_text(workspaceOf(now), file.toStdString());
+            const QByteArray known = overwrites ? QByteArray() : checksumKnown(file);
+            result.isChanged = !known.isEmpty() && QFileInfo::exists(file) && checksumOf(file) != known;
+            if (result.isChanged) return result;
             if (keeps) result.kept = keptCopy(file);
-            write_workspace(workspaceOf(now), file.toStdString());
+            write_file(file.toStdString(), text);
+            noteChecksum(file, checksumOfText(text));
             return result;
         },
-        [this, file, revision = m_revision, work = m_work, &written, waits](const Written& result) {
-            if (waits) written = true;
+        [this, file, revision = m_revision, work = m_work, &written, &isChanged,
+         waits](const Written& result) {
+            if (waits) (result.isChanged ? isChanged : written) = true;
             if (work != m_work) return;  // something else was opened meanwhile
+            if (result.isChanged) {
+                if (!waits) writeChanged(file, false);
+                return;
+            }
             m_document->keep(result.snapshot, result.score_s);
             m_file = QFileInfo(file).absoluteFilePath();
             m_fileLeftOut = {false, result.snapshot.leftOut};
             tellKept(result.kept);
             rememberFile(m_file);
             if (revision == m_revision) setModified(false);
+            noteView();  // the session says what is in the file
             Q_EMIT saved(m_file);
         },
         [this](const QString& error) { Q_EMIT failed(error); });
@@ -263,7 +278,25 @@ bool WorkspaceKeeper::write(const QString& file, bool waits) {
         if (!m_saveLane.busy()) loop.quit();
     });
     loop.exec(QEventLoop::ExcludeUserInputEvents);
-    return written;
+    return isChanged ? writeChanged(file, true) : written;
+}
+
+bool WorkspaceKeeper::writeChanged(const QString& file, bool waits) {
+    const quint64 work = m_work;
+    const ChangedFile answer = askAboutChanged(m_window, file);
+    if (work != m_work || answer == ChangedFile::cancel) return false;
+    return answer == ChangedFile::saveAs ? saveAs(waits) : write(file, waits, true);
+}
+
+void WorkspaceKeeper::noteChecksum(const QString& file, const QByteArray& checksum) {
+    const std::scoped_lock lock(m_checking);
+    m_checksums[QFileInfo(file).absoluteFilePath()] = checksum;
+}
+
+QByteArray WorkspaceKeeper::checksumKnown(const QString& file) {
+    const std::scoped_lock lock(m_checking);
+    const auto found = m_checksums.find(QFileInfo(file).absoluteFilePath());
+    return found == m_checksums.end() ? QByteArray() : found->second;
 }
 
 void WorkspaceKeeper::startSession(bool reopens) {
@@ -366,6 +399,7 @@ void WorkspaceKeeper::writeSession() {
     now.view[kFileValue] = m_file.toStdString();
     now.view[kModifiedValue] = m_modified;
     now.view[kLeftOutValue] = m_fileLeftOut.inFile;
+    if (!m_file.isEmpty()) now.view[kChecksumValue] = checksumKnown(m_file).toHex().toStdString();
     now.closedBySystem = m_closedBySystem;
     const bool keeps = now.leftOut > m_sessionLeftOut.parts;
     const std::size_t leftOut = now.leftOut;
@@ -501,6 +535,8 @@ void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened)
         m_recovered = file;
         m_isRecoveredWhole = !opened.isIncomplete;
         m_file = textOf(opened.view, kFileValue);
+        if (!m_file.isEmpty())
+            noteChecksum(m_file, QByteArray::fromHex(textOf(opened.view, kChecksumValue).toLatin1()));
         // What the session could not take along may be in the file, too.
         m_fileLeftOut.inFile = opened.isIncomplete || truthOf(opened.view, kLeftOutValue);
         setModified(truthOf(opened.view, kModifiedValue));
@@ -508,6 +544,7 @@ void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened)
         return;
     }
     m_file = QFileInfo(file).absoluteFilePath();
+    noteChecksum(m_file, opened.checksum);
     m_fileLeftOut.inFile = opened.isIncomplete;
     rememberFile(m_file);
     m_document->keep(m_document->snapshot(), m_document->screenScore_s());

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 
+#include <QByteArray>
 #include <QFileSystemWatcher>
 #include <QLockFile>
 #include <QObject>
@@ -41,7 +43,8 @@ public:
     /// The file of the workspace; empty while it is in none.
     const QString& file() const { return m_file; }
     bool isModified() const { return m_modified; }
-    /// Saves the workspace; asks for a file if it has none. With `waits`, returns once it is written, and
+    /// Saves the workspace; asks for a file if it has none, and what to do if its file has changed on disk
+    /// since this window opened or saved it. With `waits`, returns once it is written, and
     /// false if it is not.
     bool save(bool waits = false);
     /// The same in a file that the user chooses.
@@ -80,7 +83,12 @@ private:
         std::unique_ptr<QLockFile> lock;
     };
 
-    bool write(const QString& file, bool waits);
+    /// `overwrites`: also a file that is not the one that this window read or wrote last.
+    bool write(const QString& file, bool waits, bool overwrites);
+    /// The file has changed on disk: asks what to do, and does it.
+    bool writeChanged(const QString& file, bool waits);
+    void noteChecksum(const QString& file, const QByteArray& checksum);
+    QByteArray checksumKnown(const QString& file);
     WorkspaceSnapshot snapshot() const;
     void note();
     /// Changes whenever something of the runs does that is worth saving.
@@ -139,6 +147,10 @@ private:
     QSet<QString> m_changed;
 
     std::mutex m_writing;  ///< held while a workspace that the user saves is written
+    std::mutex m_checking;
+    /// Of the files that this window has read or written, as it did last; guarded by m_checking. A file
+    /// without one is written without a question.
+    std::map<QString, QByteArray> m_checksums;
     Background::Lane m_saveLane, m_sessionLane;
     Background m_background{2};  ///< last: its destructor waits for the work in the lanes
 };

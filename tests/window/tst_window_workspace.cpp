@@ -116,6 +116,114 @@ private Q_SLOTS:
         QCOMPARE(after.window.keeper()->file(), file);
     }
 
+    void anotherWindowsWorkIsNotOverwritten() {
+        const QString file = m_place->file("work.placewright"), mine = m_place->file("mine.placewright");
+        auto a = worked();
+        QVERIFY(a);
+        giveFile(file);
+        QTest::keyClick(&a->window, Qt::Key_S, Qt::ControlModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(!a->window.isWindowModified(), 20'000);
+        Shown b;
+        QVERIFY(b.dropFile(file));
+        QTRY_COMPARE_WITH_TIMEOUT(b.document.networkFile(), m_network, 20'000);
+        QVERIFY(b.waitUntilIdle());
+        const auto move = [](Shown& shown, const char* op) {  // to the next of the three devices
+            shown.window.activateWindow();
+            if (!QTest::qWaitForWindowActive(&shown.window)) return false;
+            shown.document.setSelection({shown.op(op)});
+            shown.window.graphView()->setFocus();
+            QTest::keyClick(shown.window.graphView(), static_cast<char>('1' + (shown.deviceOf(op) + 1) % 3));
+            shown.waitUntilIdle();
+            return shown.window.isWindowModified();
+        };
+        const auto save = [](Shown& shown) {
+            shown.window.activateWindow();
+            QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+            QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
+        };
+        QVERIFY(move(b, "branch3"));
+        save(b);
+        QTRY_VERIFY_WITH_TIMEOUT(!b.window.isWindowModified(), 20'000);
+        QVERIFY(move(b, "branch4"));
+        save(b);  // its own file: no question
+        QTRY_VERIFY_WITH_TIMEOUT(!b.window.isWindowModified(), 20'000);
+        const QByteArray ofB = contentOf(file);
+
+        const auto question = [] { return qobject_cast<QMessageBox*>(QApplication::activeModalWidget()); };
+        QVERIFY(move(*a, "branch5"));
+        const auto answer = [&](Qt::Key key) {
+            QStringList asked;
+            QTimer answers;
+            connect(&answers, &QTimer::timeout, this, [&] {
+                if (QMessageBox* box = question();
+                    box != nullptr && box->isActiveWindow() && asked.isEmpty()) {
+                    asked << box->text();
+                    QTest::keyClick(box, key, key == Qt::Key_O ? Qt::AltModifier : Qt::NoModifier);
+                }
+            });
+            answers.start(20);
+            save(*a);
+            QTRY_VERIFY_WITH_TIMEOUT(!asked.isEmpty() && !question(), 20'000);
+            a->waitUntilIdle();
+            QVERIFY2(asked.value(0).contains("has changed on disk since this window opened or saved it."),
+                     qPrintable(asked.value(0)));
+        };
+        answer(Qt::Key_Escape);
+        QCOMPARE(contentOf(file), ofB);
+        QVERIFY(a->window.isWindowModified());
+        QCOMPARE(a->window.keeper()->file(), file);
+
+        giveFile(mine);
+        answer(Qt::Key_Return);  // the default: another file
+        QTRY_VERIFY_WITH_TIMEOUT(!a->window.isWindowModified(), 20'000);
+        QCOMPARE(contentOf(file), ofB);
+        QCOMPARE(a->window.keeper()->file(), mine);
+        QCOMPARE(read_workspace(mine.toStdString()).selection, std::vector<std::string>{"branch5"});
+
+        // What a program without a window writes counts as well, and may be overwritten.
+        QVERIFY(QFile::remove(mine) && QFile::copy(file, mine));
+        QVERIFY(move(*a, "branch6"));
+        answer(Qt::Key_O);
+        QTRY_VERIFY_WITH_TIMEOUT(!a->window.isWindowModified(), 20'000);
+        QCOMPARE(read_workspace(mine.toStdString()).selection, std::vector<std::string>{"branch6"});
+        QVERIFY(move(*a, "branch7"));
+        save(*a);
+        QTRY_VERIFY_WITH_TIMEOUT(!a->window.isWindowModified(), 20'000);
+        QCOMPARE(contentOf(file), ofB);
+    }
+
+    void aRestoredSessionKnowsItsFile() {
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        QVERIFY(before->window.keeper()->save(true));
+        before->document.moveOps({before->op("branch3")}, 2);
+        QVERIFY(before->waitUntilIdle());
+        before->window.keeper()->startSession(false);
+        QTRY_VERIFY_WITH_TIMEOUT(before->window.keeper()->endSession(), 20'000);
+        Shown after;
+        after.window.keeper()->startSession(true);
+        press(after, "last", "Reopen");
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY(after.waitUntilIdle() && after.window.isWindowModified());
+        before->document.moveOps({before->op("branch4")}, 2);
+        QVERIFY(before->window.keeper()->save(true));
+        const QByteArray other = contentOf(file);
+        QString text;
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&] {
+            if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+                text = box->text();
+                QTest::keyClick(box, Qt::Key_Escape);
+            }
+        });
+        answers.start(20);
+        QVERIFY(!after.window.keeper()->save(true));
+        QVERIFY2(text.contains("has changed on disk"), qPrintable(text));
+        QCOMPARE(contentOf(file), other);
+    }
+
     void savingAgainAddsNothing() {
         auto shown = worked();
         QVERIFY(shown);
