@@ -106,7 +106,9 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_background, &Background::settled, this, &Document::settled);
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
-        m_measurements.compareWith(timeline(), job().simulation);
+        // Not that of an earlier scenario, which this one follows.
+        if (timeline() && timeline()->problem == problem())
+            m_measurements.compareWith(timeline(), m_scenario);
         // A step that is being pushed is not the last one yet.
         QMetaObject::invokeMethod(this, &Document::tellStep, Qt::QueuedConnection);
         Q_EMIT timelineChanged();
@@ -473,6 +475,7 @@ void Document::adoptChange(const Reading& reading, std::optional<DeviceId> whole
     const auto found = whole ? Carried{single_device_placement(*next.problem, *whole), 0}
                              : carried(m_placement, *problem(), *next.problem, next.single_device);
     if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
+    const QString otherStep = otherStepText(*reading.scenario);
     const bool readAnew = reloaded || reading.scenario->options.reading != options().reading;
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
     if (readAnew) notes << readerNotes();
@@ -485,6 +488,7 @@ void Document::adoptChange(const Reading& reading, std::optional<DeviceId> whole
     if (earlier > 0)
         notes << tr("The network changed: %1 of the earlier version hidden; Ctrl+Z shows them again.")
                      .arg(earlier == 1 ? tr("1 run") : tr("%L1 runs").arg(earlier));
+    notes << otherStep;
     if (whole) {
         notes << tr("All ops were moved to %1, as far as it runs them; Ctrl+Z undoes this, F5 looks for a "
                     "better "
@@ -543,6 +547,17 @@ QString Document::unmeasured() const {
     return QString::fromStdString(unmeasured_text(*problem()));
 }
 
+QString Document::otherStepText(const Scenario& next) const {
+    const QStringList names = m_measurements.namesOfOnly(*m_scenario, next);
+    if (names.isEmpty()) return {};
+    const QString step = stepText(*m_scenario, next);
+    return names.size() == 1
+               ? tr("%1 measured another step (%2) and is hidden until you go back.").arg(names.front(), step)
+               : tr("%L1 measured runs are of another step (%2) and hidden until you go back.")
+                     .arg(names.size())
+                     .arg(step);
+}
+
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
     m_withoutBroken.reset();
@@ -553,7 +568,11 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     const QString stopped = stoppedText(m_runs.running());
     m_runs.cancelAll();
     forgetFollowed();
-    if (!stopped.isEmpty()) reportLater(kept(stopped));
+    QStringList notes;
+    if (!stopped.isEmpty()) notes << kept(stopped);
+    if (isOpen()) notes << otherStepText(*scenario);
+    notes.removeAll(QString());
+    if (!notes.isEmpty()) reportLater(notes.join(QLatin1Char(' ')));
     m_openLane.cancel();
     m_optionsLane.cancel();
     if (!m_adoptsMachine) {
@@ -713,11 +732,11 @@ void Document::showPlacement(const Placement& placement, const QString& title) {
 }
 
 void Document::openTraces(const QStringList& files) {
-    if (isOpen()) m_measurements.open(files, problem(), m_placement);
+    if (isOpen()) m_measurements.open(files, m_scenario, m_placement);
 }
 
 void Document::addMeasured(MeasuredRun run) {
-    if (isOpen()) m_measurements.add(problem(), std::move(run));
+    if (isOpen()) m_measurements.add(m_scenario, std::move(run));
 }
 
 void Document::showMeasuredPlacement(int id) {

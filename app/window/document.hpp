@@ -393,6 +393,8 @@ private:
     /// messages before it.
     void reportLater(const QString& note);
     QString unmeasured() const;
+    /// Says which measured runs are not of the step of another scenario; empty if all on screen are.
+    QString otherStepText(const Scenario& next) const;
     QStringList readerNotes() const;
     /// Makes a scenario the open one, with this placement: cancels the runs and the work of the one before.
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
@@ -448,7 +450,7 @@ private:
     void resumeOtherWork();
     /// Stops what is measured. Returns what to say of it; empty if nothing was.
     QString stopMeasuring();
-    void addBenchmark(const std::shared_ptr<const Problem>& problem, Measurement measurement);
+    void addBenchmark(Measurement measurement);
     void addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>& measured);
     void endBest(MeasuredPlacements::State state);
     void showFastest();
@@ -499,7 +501,8 @@ private:
     Placement m_bestScreen;                            ///< what was on screen when they began to be measured
     PlacementRunner m_runner;
     QString m_profileFailure;
-    QString m_measured;  ///< name of the network of what is measured, or was last
+    std::shared_ptr<const Scenario> m_benchmarked;  ///< of the benchmark that runs, or ran last
+    QString m_measured;                             ///< name of the network of what is measured, or was last
     std::function<QString()> m_otherWork;
     int m_benchmarks = 0;     ///< of the open network
     std::vector<int> m_held;  ///< ids of the searches that go on when a measurement ends

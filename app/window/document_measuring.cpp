@@ -102,6 +102,7 @@ void Document::startBenchmark(std::vector<PhysicalDevice> devices, const Measure
         return;
     }
     holdOtherWork();
+    m_benchmarked = m_scenario;
     m_measuring.benchmark(problem(), m_placement, std::move(devices), options);
 }
 
@@ -217,7 +218,7 @@ void Document::resumeOtherWork() {
     if (std::exchange(m_proofHeld, false)) m_insights.setProofWanted(m_proofWanted);
 }
 
-void Document::addBenchmark(const std::shared_ptr<const Problem>& problem, Measurement measurement) {
+void Document::addBenchmark(Measurement measurement) {
     const Spread& step = measurement.step;
     const std::size_t steps = measurement.run.step_times_s.size();
     QString text = steps == 1 ? tr("Measured %1 in one step").arg(secondsText(step.median_s))
@@ -225,7 +226,7 @@ void Document::addBenchmark(const std::shared_ptr<const Problem>& problem, Measu
                                     .arg(secondsText(step.median_s))
                                     .arg(steps)
                                     .arg(secondsText(step.low_s), secondsText(step.high_s));
-    if (!measurement.fits) text += shortageText(*problem, measurement.run.peak_bytes);
+    if (!measurement.fits) text += shortageText(*m_benchmarked->job.problem, measurement.run.peak_bytes);
     const QString warning = QString::fromStdString(measurement.noise_warning());
     if (!warning.isEmpty()) text += tr("; %1").arg(warning);
     ++m_benchmarks;
@@ -235,7 +236,7 @@ void Document::addBenchmark(const std::shared_ptr<const Problem>& problem, Measu
     } else {
         measurement.run.name = tr("Benchmark %1").arg(m_benchmarks).toStdString();
     }
-    m_measurements.add(problem, std::move(measurement.run));
+    m_measurements.add(m_benchmarked, std::move(measurement.run));
     Q_EMIT message(!warning.isEmpty(), text + QLatin1Char('.'));
 }
 

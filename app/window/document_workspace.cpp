@@ -38,6 +38,8 @@ WorkspaceSnapshot Document::snapshot() const {
         if (sameNetwork(*kept.scenario, *m_scenario)) snapshot.kept.push_back(kept);
     }
     snapshot.measured = m_measurements.all();
+    snapshot.leftOut += std::erase_if(
+        snapshot.measured, [&](const auto& run) { return !sameNetwork(*run.scenario, *m_scenario); });
     snapshot.benchmarks = m_benchmarks;
     snapshot.room = m_room;
     snapshot.selection = m_selection;

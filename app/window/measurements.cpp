@@ -56,6 +56,7 @@ void Measurements::clear() {
     m_kept.clear();
     ++m_revision;
     m_simulated.reset();
+    m_scenario.reset();
     if (!m_measured) return;
     m_measured.reset();
     Q_EMIT measuredChanged();
@@ -82,7 +83,7 @@ std::pair<std::shared_ptr<const MeasuredRun>, std::shared_ptr<const Problem>> Me
     int id) const {
     const auto found = std::ranges::find(m_kept, id, &Kept::id);
     if (found == m_kept.end()) return {};
-    return {found->run, found->problem};
+    return {found->run, found->scenario->job.problem};
 }
 
 void Measurements::setSaved(int id) {
@@ -127,21 +128,21 @@ Measurements::ReadTraces Measurements::read(const QStringList& files, const Prob
     return result;
 }
 
-void Measurements::open(const QStringList& files, std::shared_ptr<const Problem> problem,
+void Measurements::open(const QStringList& files, std::shared_ptr<const Scenario> scenario,
                         Placement placement) {
     for (const QString& file : files) {
         if (!m_reading.contains(file)) m_reading << file;
     }
     m_background.run(
         m_readLane,
-        [reading = m_reading, problem, placement = std::move(placement)](const std::stop_token& stop) {
-            return read(reading, *problem, placement, stop);
+        [reading = m_reading, scenario, placement = std::move(placement)](const std::stop_token& stop) {
+            return read(reading, *scenario->job.problem, placement, stop);
         },
-        [this, problem](ReadTraces traces) {
+        [this, scenario](ReadTraces traces) {
             m_reading.clear();
             Q_EMIT readingChanged();
             for (ReadTraces::One& one : traces.runs)
-                keep(nameOf(one.file), one.file, problem, std::move(one.run));
+                keep(nameOf(one.file), one.file, scenario, std::move(one.run));
             if (!traces.runs.empty()) compare();
             const QString report = traces.report.join(u'\n');
             if (!traces.unmatched.isEmpty()) {
@@ -159,13 +160,14 @@ void Measurements::open(const QStringList& files, std::shared_ptr<const Problem>
     Q_EMIT readingChanged();
 }
 
-void Measurements::add(std::shared_ptr<const Problem> problem, MeasuredRun run) {
+void Measurements::add(std::shared_ptr<const Scenario> scenario, MeasuredRun run) {
     QString name = QString::fromStdString(run.name);
-    keep(std::move(name), {}, std::move(problem), std::move(run));
+    keep(std::move(name), {}, std::move(scenario), std::move(run));
     compare();
 }
 
-void Measurements::keep(QString name, QString file, std::shared_ptr<const Problem> problem, MeasuredRun run) {
+void Measurements::keep(QString name, QString file, std::shared_ptr<const Scenario> scenario,
+                        MeasuredRun run) {
     if (const auto known = std::ranges::find(m_kept, file, &Kept::file);
         !file.isEmpty() && known != m_kept.end()) {
         // The same run for the user, read anew.
@@ -173,7 +175,7 @@ void Measurements::keep(QString name, QString file, std::shared_ptr<const Proble
         again.id = known->id;
         again.name = known->name;
         again.file = file;
-        again.problem = std::move(problem);
+        again.scenario = std::move(scenario);
         again.run = std::make_shared<const MeasuredRun>(std::move(run));
         *known = std::move(again);
         ++m_revision;
@@ -186,7 +188,7 @@ void Measurements::keep(QString name, QString file, std::shared_ptr<const Proble
     kept.id = m_nextId++;
     kept.name = std::move(name);
     kept.file = std::move(file);
-    kept.problem = std::move(problem);
+    kept.scenario = std::move(scenario);
     kept.run = std::make_shared<const MeasuredRun>(std::move(run));
     m_kept.push_back(std::move(kept));
     ++m_revision;
@@ -207,16 +209,25 @@ std::vector<KeptMeasurement> Measurements::all() const {
     return {m_kept.begin(), m_kept.end()};
 }
 
+QStringList Measurements::namesOfOnly(const Scenario& one, const Scenario& other) const {
+    QStringList names;
+    for (const Kept& kept : m_kept) {
+        if (sameStep(*kept.scenario, one) && !sameStep(*kept.scenario, other)) names << kept.name;
+    }
+    return names;
+}
+
 void Measurements::remove(int id) {
-    std::erase_if(m_kept, [&](const Kept& kept) { return id == 0 || kept.id == id; });
+    std::erase_if(m_kept,
+                  [&](const Kept& kept) { return id == 0 ? kept.shown.run != nullptr : kept.id == id; });
     ++m_revision;
     compare();
 }
 
 void Measurements::compareWith(std::shared_ptr<const TimelineData> simulated,
-                               const SimulationOptions& options) {
+                               std::shared_ptr<const Scenario> scenario) {
     m_simulated = std::move(simulated);
-    m_options = options;
+    m_scenario = std::move(scenario);
     if (!m_kept.empty()) compare();
 }
 
@@ -226,7 +237,8 @@ void Measurements::compare() {
     m_changed = false;
     m_background.run(
         m_compareLane,
-        [kept = m_kept, simulated = m_simulated, options = m_options](const std::stop_token& stop) {
+        [kept = m_kept, simulated = m_simulated, scenario = m_scenario](const std::stop_token& stop) {
+            const SimulationOptions& options = scenario->job.simulation;
             Compared result{kept, nullptr, {}, {}};
             std::optional<Simulator> simulator;
             std::vector<NamedRun> runs;
@@ -235,8 +247,10 @@ void Measurements::compare() {
                 if (carry) {
                     const Problem& problem = *simulated->problem;
                     of.shown = {of.id, of.name, of.run, nullptr};
-                    if (of.problem != simulated->problem) {
-                        auto carried = carried_run(*of.run, *of.problem, problem);
+                    if (!sameStep(*of.scenario, *scenario)) {
+                        of.shown.run = nullptr;
+                    } else if (of.scenario->job.problem != simulated->problem) {
+                        auto carried = carried_run(*of.run, *of.scenario->job.problem, problem);
                         of.shown.run =
                             carried ? std::make_shared<const MeasuredRun>(*std::move(carried)) : nullptr;
                     }

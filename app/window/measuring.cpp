@@ -229,10 +229,10 @@ void Measuring::benchmark(std::shared_ptr<const Problem> problem, Placement plac
                                [&](std::uint32_t done, std::uint32_t all) { teller->stepDone(done, all); });
             });
         },
-        [this, problem](const std::optional<Measurement>& measurement) {
+        [this](const std::optional<Measurement>& measurement) {
             m_teller.reset();
             Q_EMIT changed();
-            if (measurement) Q_EMIT measured(problem, *measurement);
+            if (measurement) Q_EMIT measured(*measurement);
         },
         [this](const QString& error) { fail(error); });
     Q_EMIT changed();

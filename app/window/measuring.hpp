@@ -106,8 +106,7 @@ Q_SIGNALS:
     void lookFailed(const QString& error);
     /// Something began, went on or ended.
     void changed();
-    void measured(const std::shared_ptr<const placewright::Problem>& problem,
-                  const placewright::Measurement& measurement);
+    void measured(const placewright::Measurement& measurement);
     void profiled(const placewright::ProfileReport& report);
     void placementsMeasured(const std::vector<placewright::MeasuredPlacements::Each>& measured);
     void bestMeasured();

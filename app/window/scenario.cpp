@@ -2,11 +2,13 @@
 #include "app/window/scenario.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "app/window/language_text.hpp"
 #include "app/window/option_text.hpp"
 #include "core/cost/problem_fingerprint.hpp"
 #include "core/graph/fingerprint.hpp"
@@ -35,6 +37,58 @@ bool sameNetwork(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile &&
            (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading ||
             a.options.supplements != b.options.supplements);
+}
+
+namespace {
+
+/// Of the problem's own tensors: a language model may have types of its own, and a workload has.
+Precision precisionOf(const Scenario& scenario) {
+    const Job& job = scenario.job;
+    const bool takes = !job.own_machine && (!job.language || takes_precision(*job.language));
+    return takes ? scenario.options.problem.precision : Precision::as_given;
+}
+
+bool sameWork(const Op& a, const Op& b) {
+    const auto bytes = [](const Tensor& tensor) { return std::tuple(tensor.bytes, tensor.dtype); };
+    return a.name == b.name && a.kind == b.kind && a.phase == b.phase && a.flops == b.flops &&
+           a.parameter_dtype == b.parameter_dtype && a.inputs == b.inputs &&
+           std::ranges::equal(a.outputs, b.outputs, {}, bytes, bytes);
+}
+
+}  // namespace
+
+bool sameStep(const Scenario& a, const Scenario& b) {
+    const Problem &one = *a.job.problem, &other = *b.job.problem;
+    if (one.inference != other.inference || one.optimizer_states != other.optimizer_states ||
+        precisionOf(a) != precisionOf(b))
+        return false;
+    if (one.graph == other.graph) return true;
+    // Sizes that are read from a file of weights say more of the same network.
+    const bool sameSizes = a.options.supplements.parameters == b.options.supplements.parameters;
+    return std::ranges::equal(one.graph->ops(), other.graph->ops(), [&](const Op& op, const Op& of) {
+        return sameWork(op, of) && (!sameSizes || op.parameter_bytes == of.parameter_bytes);
+    });
+}
+
+QString stepText(const Scenario& of, const Scenario& from) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("Scenario", text); };
+    const Problem &problem = *of.job.problem, &other = *from.job.problem;
+    const ProblemOptions &options = of.options.problem, &others = from.options.problem;
+    QStringList parts;
+    if (problem.network->batch() != other.network->batch())
+        parts << tr("batch size %1").arg(problem.network->batch());
+    if (problem.inference != other.inference) parts << (problem.inference ? tr("inference") : tr("training"));
+    if (precisionOf(of) != precisionOf(from)) parts << precisionTitle(precisionOf(of)).toLower();
+    if (of.options.reading.language != from.options.reading.language && of.job.language)
+        parts << phaseTitle(of.job.language->phase) << tokensText(of.job.language->sequence.value_or(0));
+    if (options.recomputation != others.recomputation)
+        parts << recomputationTitle(options.recomputation).toLower();
+    if (problem.inference == other.inference && problem.optimizer_states != other.optimizer_states)
+        parts << optimizerTitle(problem.optimizer_states);
+    if (of.graphFingerprint != from.graphFingerprint && of.options.reading == from.options.reading &&
+        parts.isEmpty())
+        parts << tr("another version of the network");
+    return parts.isEmpty() ? tr("other options") : parts.join(QStringLiteral(", "));
 }
 
 QString differenceText(const Scenario& of, const Scenario& from) {

@@ -53,6 +53,14 @@ bool sameBeforeEdits(const Scenario& a, const Scenario& b);
 /// differs although the network file is the same.
 bool sameNetwork(const Scenario& a, const Scenario& b);
 
+/// Whether a step that was measured in one of the scenarios is the step of the other: the same ops on the
+/// same tensors, in the same number formats and with the same optimizer. What only the simulation knows
+/// (machine, times, groups, rules, runtime, how memory is counted) does not matter. O(ops).
+bool sameStep(const Scenario& a, const Scenario& b);
+
+/// Returns what makes the step of `of` another than that of `from`: "batch size 4, training".
+QString stepText(const Scenario& of, const Scenario& from);
+
 /// Returns how `of` differs from `from`: machine and options.
 QString differenceText(const Scenario& of, const Scenario& from);
 

@@ -54,13 +54,6 @@ public:
                                          scenario->whatIf ? scenario->whatIf->factors : WhatIf()});
         return m_known.size() - 1;
     }
-    /// Of a scenario that is in the table; nothing if there is none of this problem.
-    std::optional<std::size_t> indexOf(const std::shared_ptr<const Problem>& problem) const {
-        const auto found = std::ranges::find(m_known, problem,
-                                             [](const Scenario* scenario) { return scenario->job.problem; });
-        if (found == m_known.end()) return {};
-        return static_cast<std::size_t>(found - m_known.begin());
-    }
 
 private:
     Workspace& m_workspace;
@@ -282,19 +275,11 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
         run.scores = of.scores->scores(shares[workspace.runs.size() - 1]);
     }
     for (const KeptMeasurement& of : snapshot.measured) {
-        auto scenario = scenarios.indexOf(of.problem);
         MeasuredRun run = *of.run;
-        if (!scenario) {
-            // Its machine or options are those of nothing else in the file.
-            auto now = carried_run(run, *of.problem, problem);
-            if (!now) continue;
-            run = *std::move(now);
-            scenario = 0;
-        }
         run.trace.started_by.clear();
         run.trace.issues.clear();
-        workspace.measured.push_back(
-            {of.name.toStdString(), of.file.toStdString(), of.saved, *scenario, std::move(run)});
+        workspace.measured.push_back({of.name.toStdString(), of.file.toStdString(), of.saved,
+                                      scenarios.index(of.scenario), std::move(run)});
     }
     workspace.benchmarks = snapshot.benchmarks;
     workspace.learned = snapshot.learned;
@@ -359,8 +344,7 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
             }
             checkMeasured(each.run, *scenario->job.problem, file);
             result.measured.push_back({QString::fromStdString(each.name), QString::fromStdString(each.file),
-                                       scenario->job.problem, std::make_shared<const MeasuredRun>(each.run),
-                                       each.saved});
+                                       scenario, std::make_shared<const MeasuredRun>(each.run), each.saved});
         }
         if (const auto& pinned = workspace.pinned) {
             const auto& scenario = scenarios[pinned->scenario];

@@ -57,7 +57,7 @@ struct WorkspaceSnapshot {
     std::optional<Workspace::Learned> learned;
     OptionValues view;
     bool closedBySystem = false;
-    /// Number of runs and kept placements that are of another version of the network, so that no file has
+    /// Number of runs and measured runs that are of another version of the network, so that no file has
     /// them together with the rest.
     std::size_t leftOut = 0;
 };

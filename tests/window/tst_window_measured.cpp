@@ -21,6 +21,7 @@
 
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/trace_window.hpp"
+#include "app/window/workspace_keeper.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/widgets.hpp"
 #include "tests/support/window.hpp"
@@ -32,7 +33,7 @@
 #include "widgets/quantities.hpp"
 
 using namespace placewright;
-using test::Shown;
+using test::giveFile, test::Shown;
 
 namespace {
 
@@ -324,6 +325,88 @@ private Q_SLOTS:
         QVERIFY(shown.open(m_place->write("other.json", test::wide_graph(3))));
         QVERIFY(shown.document.measured() == nullptr);
         QCOMPARE(runs(shown)->count(), 0);
+    }
+
+    void aRunIsHeldAgainstItsOwnStepAlone() {
+        Shown shown;
+        const QString network = m_place->write("work.json", test::fork_join(8, 2e9, 100'000));
+        QVERIFY(shown.open(network, m_machine));
+        addRun(shown, "Benchmark 1", 2);
+        auto* step = shown.window.findChild<QLabel*>("measuredStep");
+        const auto text = [&] { return step->text().replace(QChar(QChar::Nbsp), QLatin1Char(' ')); };
+        QVERIFY2(text().contains("(2.00 ×)"), qPrintable(text()));
+        // What only the simulation knows leaves it.
+        JobOptions options = shown.document.options();
+        options.simulation.runtime = Runtime::eager;
+        options.simulation.batches = 4;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.measured() != nullptr);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+
+        // Another version of the network, with twice the work.
+        m_place->write("work.json", test::fork_join(8, 4e9, 100'000));
+        QTest::keyClick(&shown.window, Qt::Key_R, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.measured() == nullptr);
+        QCOMPARE(runs(shown)->count(), 0);
+        QVERIFY2(shown.message().contains("Benchmark 1 measured another step (another version of the "
+                                          "network) and is hidden until you go back"),
+                 qPrintable(shown.message()));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->count(), 1);
+        QVERIFY2(text().contains("(2.00 ×)"), qPrintable(text()));
+    }
+
+    void aRunOfAnotherBatchOrPassIsHidden() {
+        Shown shown;
+        QVERIFY(shown.open("alexnet", m_machine));
+        addRun(shown, "Benchmark 1");
+        const auto batch = shown.document.problem()->network->batch();
+        shown.document.setReading(ReadOptions(2 * batch));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->network->batch(), 2 * batch);
+        QVERIFY(shown.document.measured() == nullptr);
+        QVERIFY2(shown.message().contains(QStringLiteral("(batch size %1)").arg(batch)),
+                 qPrintable(shown.message()));
+        addRun(shown, "Benchmark 2");
+        QCOMPARE(shown.document.measured()->runs.size(), 1U);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("Benchmark 1"));
+        QVERIFY2(shown.message().contains("Benchmark 2 measured another step"), qPrintable(shown.message()));
+
+        auto* dialog = test::openSimulation(shown);
+        test::pick(dialog, "pass", 1);
+        test::leave(shown, dialog, true);
+        QVERIFY(shown.document.problem()->inference);
+        QVERIFY(shown.document.measured() == nullptr);
+        QVERIFY2(shown.message().contains("(training)"), qPrintable(shown.message()));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        dialog = test::openSimulation(shown);
+        test::pick(dialog, "precision", 2);
+        test::leave(shown, dialog, true);
+        QVERIFY(shown.document.measured() == nullptr);
+        QVERIFY2(shown.message().contains("(as in the file)"), qPrintable(shown.message()));
+
+        // Each is in the file with its own step.
+        giveFile(m_place->file("runs.placewright"));
+        QVERIFY(shown.window.keeper()->save(true));
+        Shown after;
+        after.document.openWorkspace(m_place->file("runs.placewright"));
+        QTRY_VERIFY_WITH_TIMEOUT(after.document.isOpen(), 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY2(!after.message().contains("left out"), qPrintable(after.message()));
+        QVERIFY(after.document.measured() == nullptr);
+        QCOMPARE(after.document.snapshot().measured.size(), 2U);
+        JobOptions options = after.document.options();
+        options.problem.precision = Precision::as_given;
+        after.document.setOptions(options);
+        QVERIFY(after.waitUntilIdle());
+        QCOMPARE(runs(after)->currentText(), QStringLiteral("Benchmark 1"));
     }
 
     void thePlacementOfARunCanBeShown() {
