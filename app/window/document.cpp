@@ -442,6 +442,7 @@ QString Document::forget() {
     m_profileFailure.clear();
     m_benchmarks = 0;
     m_best.reset();
+    m_bestSaved.reset();
     m_pinnedBefore = 0;
     m_undo.clear();
     m_whatIf = nullptr;

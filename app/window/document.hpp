@@ -200,10 +200,13 @@ public:
     const QString& profileFailure() const { return m_profileFailure; }
     /// Stops what is measured, and says so.
     void cancelMeasuring();
-    /// Changes whenever measured runs are added or removed.
-    quint64 measuredRevision() const { return m_measurements.revision(); }
-    /// Number of benchmarks that are in no file.
-    std::size_t benchmarks() const { return m_measurements.unsaved(); }
+    /// Changes whenever measured runs or placements are added or removed.
+    quint64 measuredRevision() const { return m_measurements.revision() + m_bestRevision; }
+    /// Number of benchmarks of the open network that are in no file.
+    std::size_t benchmarks() const { return m_measurements.unsaved(*m_scenario); }
+    /// Number of measured placements of a run of the open network that are in no file.
+    std::size_t unsavedPlacements() const;
+    bool hasUnsavedMeasured() const { return benchmarks() > 0 || unsavedPlacements() > 0; }
     /// Writes the spans of a measured run as a Chrome trace, on another thread; a message reports the end.
     void exportMeasured(int id, const QString& file);
     /// Simulates with the times in an archive, read anew; undoable.
@@ -496,9 +499,11 @@ private:
     Measurements m_measurements;
     Measuring m_measuring;
     std::optional<ProfileReport> m_profiled;
-    std::shared_ptr<const MeasuredPlacements> m_best;  ///< null before the first
-    std::shared_ptr<const Scenario> m_bestScenario;    ///< of m_best
-    Placement m_bestScreen;                            ///< what was on screen when they began to be measured
+    std::shared_ptr<const MeasuredPlacements> m_best;       ///< null before the first
+    std::shared_ptr<const Scenario> m_bestScenario;         ///< of m_best
+    std::shared_ptr<const MeasuredPlacements> m_bestSaved;  ///< as they are in a file; null: in none
+    quint64 m_bestRevision = 0;                             ///< counts changes of m_best
+    Placement m_bestScreen;  ///< what was on screen when they began to be measured
     PlacementRunner m_runner;
     QString m_profileFailure;
     std::shared_ptr<const Scenario> m_benchmarked;  ///< of the benchmark that runs, or ran last

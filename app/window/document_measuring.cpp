@@ -126,6 +126,7 @@ void Document::measureBest(BestRequest request) {
         return;
     }
     holdOtherWork();
+    if (m_best) ++m_bestRevision;
     MeasuredPlacements placements;
     placements.run = request.run;
     placements.wanted = request.wanted();
@@ -142,6 +143,11 @@ std::shared_ptr<const MeasuredPlacements> Document::measuredPlacements() const {
     return m_best && sameScenario(*m_bestScenario, *m_scenario) ? m_best : nullptr;
 }
 
+std::size_t Document::unsavedPlacements() const {
+    return m_best && m_best != m_bestSaved && sameNetwork(*m_bestScenario, *m_scenario) ? m_best->all.size()
+                                                                                        : 0;
+}
+
 void Document::addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>& measured) {
     MeasuredPlacements grown = *m_best;
     // The first ones are those that were awaited, in this order.
@@ -150,6 +156,7 @@ void Document::addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>
         grown.awaited.begin() + static_cast<std::ptrdiff_t>(std::min(grown.awaited.size(), measured.size())));
     grown.all.insert(grown.all.end(), measured.begin(), measured.end());
     m_best = std::make_shared<const MeasuredPlacements>(std::move(grown));
+    ++m_bestRevision;
     Q_EMIT measuredPlacementsChanged();
 }
 
@@ -158,6 +165,7 @@ void Document::endBest(MeasuredPlacements::State state) {
     MeasuredPlacements ended = *m_best;
     ended.state = state;
     m_best = std::make_shared<const MeasuredPlacements>(std::move(ended));
+    if (!m_best->all.empty()) ++m_bestRevision;
     Q_EMIT measuredPlacementsChanged();
 }
 

@@ -41,6 +41,13 @@ WorkspaceSnapshot Document::snapshot() const {
     snapshot.leftOut += std::erase_if(
         snapshot.measured, [&](const auto& run) { return !sameNetwork(*run.scenario, *m_scenario); });
     snapshot.benchmarks = m_benchmarks;
+    if (m_best && !m_best->all.empty()) {
+        if (sameNetwork(*m_bestScenario, *m_scenario)) {
+            snapshot.best = {m_bestScenario, m_best, m_best == m_bestSaved};
+        } else {
+            ++snapshot.leftOut;
+        }
+    }
     snapshot.room = m_room;
     snapshot.selection = m_selection;
     snapshot.closed = m_closed;
@@ -115,6 +122,12 @@ void Document::adoptWorkspace(const QString& file, RestoredWorkspace opened) {
     m_pinnedBefore = opened.followedRun;
     m_benchmarks = opened.benchmarks;
     m_measurements.restore(std::move(opened.measured));
+    if (opened.best) {
+        m_best = std::move(opened.best->placements);
+        m_bestScenario = std::move(opened.best->scenario);
+        if (opened.best->saved) m_bestSaved = m_best;
+        Q_EMIT measuredPlacementsChanged();
+    }
     if (opened.closed) setClosedModules(*opened.closed);
     m_insights.simulate();
     setSelection(opened.selection);
@@ -132,6 +145,7 @@ void Document::keep(const WorkspaceSnapshot& saved, double score_s) {
     }
     m_kept.keep(saved.scenario, saved.placement, score_s);
     for (const KeptMeasurement& of : saved.measured) m_measurements.setSaved(of.run.get());
+    if (saved.best) m_bestSaved = saved.best->placements;
 }
 
 void Document::resumeRun(int id) {

@@ -44,7 +44,7 @@ constexpr int kRoomSettlesMs = 150;
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
     document->setLeaveQuestion([this] {
-        const bool asks = m_document->unsaved().has_value();
+        const bool asks = m_document->unsaved().has_value() || m_document->hasUnsavedMeasured();
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost.")) &&
                (asks || mayDropConstraints());

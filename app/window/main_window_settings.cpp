@@ -133,6 +133,10 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
         lost += QLatin1Char(' ') + (benchmarks == 1
                                         ? tr("1 unsaved benchmark will be lost too.")
                                         : tr("%L1 unsaved benchmarks will be lost too.").arg(benchmarks));
+    if (const std::size_t placements = m_document->unsavedPlacements(); placements > 0)
+        lost += QLatin1Char(' ') + (placements == 1
+                                        ? tr("1 measured placement is in no file.")
+                                        : tr("%L1 measured placements are in no file.").arg(placements));
     return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
            mayLeave(this, *m_document, m_compare, title, lost, [this](const std::function<void()>& show) {
                show();

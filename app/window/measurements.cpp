@@ -96,9 +96,10 @@ void Measurements::setSaved(const MeasuredRun* run) {
     if (found != m_kept.end()) found->saved = true;
 }
 
-std::size_t Measurements::unsaved() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(m_kept, [](const Kept& kept) { return kept.file.isEmpty() && !kept.saved; }));
+std::size_t Measurements::unsaved(const Scenario& scenario) const {
+    return static_cast<std::size_t>(std::ranges::count_if(m_kept, [&](const Kept& kept) {
+        return kept.file.isEmpty() && !kept.saved && sameNetwork(*kept.scenario, scenario);
+    }));
 }
 
 Measurements::ReadTraces Measurements::read(const QStringList& files, const Problem& problem,

@@ -68,8 +68,8 @@ public:
     /// Notes that a run has been written to a file.
     void setSaved(int id);
     void setSaved(const MeasuredRun* run);
-    /// Number of runs that are in no file.
-    std::size_t unsaved() const;
+    /// Number of runs of the scenario's network that are in no file.
+    std::size_t unsaved(const Scenario& scenario) const;
     /// Whether any file is being read.
     bool isReading() const { return m_readLane.busy(); }
     bool isBusy() const { return m_readLane.busy() || m_compareLane.busy(); }

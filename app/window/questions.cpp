@@ -153,10 +153,14 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
         const auto unsaved = document.unsaved();
         const auto compared = compare != nullptr ? compare->bestOfOpen() : std::nullopt;
         const bool byComparison = compared && document.isBestKnown(compared->score.penalised_s);
-        if (!unsaved && !byComparison) break;
+        if (!unsaved && !byComparison && !document.hasUnsavedMeasured()) break;
         QMessageBox question(QMessageBox::Question, title, {},
                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
-        question.setText(byComparison ? questionOf(*compared, document) : questionOf(*unsaved, document));
+        question.setText(byComparison ? questionOf(*compared, document)
+                         : unsaved
+                             ? questionOf(*unsaved, document)
+                             : QuestionsText::tr("Save your work on %1? What was measured is not saved.")
+                                   .arg(toQString(document.problem()->graph->name())));
         question.setInformativeText(consequence);
         question.button(QMessageBox::Save)->setText(QuestionsText::tr("&Save…"));
         question.button(QMessageBox::Discard)->setText(QuestionsText::tr("&Discard"));
@@ -167,7 +171,7 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
                   if (byComparison)
                       document.showPlacement(compared->placement,
                                              QuestionsText::tr("Show %1").arg(compared->by));
-                  else
+                  else if (unsaved)
                       document.showRun(*unsaved);
               });
     }

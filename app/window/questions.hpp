@@ -18,9 +18,9 @@ class Document;
 /// Asks the user for what a file leaves open and adds the answer to `options`; false if the user cancels.
 bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& options);
 
-/// Asks whether to save or discard unsaved placements, while searches are paused; false if the user cancels.
-/// `compare` may be null. `save` asks for a file, calls its argument to put the placement on screen, and
-/// writes it; it returns false if nothing was written.
+/// Asks whether to save or discard unsaved placements and what was measured, while searches are paused; false
+/// if the user cancels. `compare` may be null. `save` asks for a file, calls its argument to put the
+/// placement on screen, and writes it; it returns false if nothing was written.
 bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare, const QString& title,
               const QString& consequence, const std::function<bool(const std::function<void()>& show)>& save);
 

@@ -130,6 +130,38 @@ void checkMeasured(const MeasuredRun& run, const Problem& problem, const QString
     if (!run.placement.empty()) check_placement(problem, run.placement);
 }
 
+Workspace::MeasuredBest measuredBestOf(const KeptBest& kept, std::size_t scenario) {
+    const MeasuredPlacements& from = *kept.placements;
+    Workspace::MeasuredBest best{scenario,
+                                 from.run.toStdString(),
+                                 from.state != MeasuredPlacements::State::finished,
+                                 kept.saved,
+                                 from.wanted,
+                                 from.awaited,
+                                 {}};
+    for (const MeasuredPlacements::Each& each : from.all)
+        best.all.push_back(
+            {*each.placement, each.simulated, each.measured, each.low_s, each.high_s, each.proposed});
+    return best;
+}
+
+KeptBest bestFrom(const Workspace::MeasuredBest& best, std::shared_ptr<const Scenario> scenario) {
+    MeasuredPlacements placements;
+    placements.run = QString::fromStdString(best.run);
+    placements.awaited = best.awaited;
+    placements.wanted = static_cast<std::size_t>(best.wanted);
+    // What was being measured was stopped by the end of the program.
+    placements.state =
+        best.stopped ? MeasuredPlacements::State::stopped : MeasuredPlacements::State::finished;
+    for (const Workspace::MeasuredBest::Each& each : best.all) {
+        check_placement(*scenario->job.problem, each.placement);
+        placements.all.push_back({std::make_shared<const Placement>(each.placement), each.simulated,
+                                  each.measured, each.low_s, each.high_s, each.proposed});
+    }
+    return {std::move(scenario), std::make_shared<const MeasuredPlacements>(std::move(placements)),
+            best.saved};
+}
+
 /// The placement by names; groups that the file does not know are on the one device that is best.
 Placement placementFrom(const Workspace& workspace, const Scenario& scenario, std::size_t& missing) {
     const Problem& problem = *scenario.job.problem;
@@ -282,6 +314,8 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
                                       scenarios.index(of.scenario), std::move(run)});
     }
     workspace.benchmarks = snapshot.benchmarks;
+    if (const auto& best = snapshot.best)
+        workspace.measured_best = measuredBestOf(*best, scenarios.index(best->scenario));
     workspace.learned = snapshot.learned;
     for (const OpId op : snapshot.selection) workspace.selection.push_back(problem.graph->op(op).name);
     workspace.has_modules = snapshot.closed.has_value();
@@ -345,6 +379,16 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
             checkMeasured(each.run, *scenario->job.problem, file);
             result.measured.push_back({QString::fromStdString(each.name), QString::fromStdString(each.file),
                                        scenario, std::make_shared<const MeasuredRun>(each.run), each.saved});
+        }
+        if (const auto& best = workspace.measured_best) {
+            if (const auto& scenario = scenarios[best->scenario]) {
+                result.best = bestFrom(*best, scenario);
+            } else {
+                result.about.isIncomplete = true;
+                result.notes << WorkspaceText::tr(
+                    "the measured placements were left out: the network or machine file has changed or is "
+                    "missing.");
+            }
         }
         if (const auto& pinned = workspace.pinned) {
             const auto& scenario = scenarios[pinned->scenario];

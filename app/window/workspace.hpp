@@ -20,6 +20,7 @@
 #include "app/window/scenario.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "widgets/graph_scene.hpp"
+#include "widgets/measured_placements.hpp"
 #include "widgets/op_view.hpp"
 
 namespace placewright {
@@ -29,6 +30,13 @@ struct PinnedSide {
     QString name;  ///< "Auto #1", without the machine
     std::shared_ptr<const Scenario> scenario;
     std::shared_ptr<const Simulated> simulated;
+};
+
+/// Placements of a run that were measured, as a workspace keeps them.
+struct KeptBest {
+    std::shared_ptr<const Scenario> scenario;
+    std::shared_ptr<const MeasuredPlacements> placements;
+    bool saved = false;  ///< in a file
 };
 
 /// The state of a document at one moment. Shares with it what is large, so that it is taken at once.
@@ -54,11 +62,12 @@ struct WorkspaceSnapshot {
     std::optional<PinnedSide> pinned;
     std::vector<KeptMeasurement> measured;
     int benchmarks = 0;
+    std::optional<KeptBest> best;
     std::optional<Workspace::Learned> learned;
     OptionValues view;
     bool closedBySystem = false;
-    /// Number of runs and measured runs that are of another version of the network, so that no file has
-    /// them together with the rest.
+    /// Number of runs, measured runs and measured placements that are of another version of the network, so
+    /// that no file has them together with the rest.
     std::size_t leftOut = 0;
 };
 
@@ -108,6 +117,7 @@ struct RestoredWorkspace {
     std::vector<KeptPlacements::Kept> kept;
     std::vector<KeptMeasurement> measured;
     int benchmarks = 0;
+    std::optional<KeptBest> best;
     OpList selection;
     std::optional<ClosedScopes> closed;
     std::optional<LayoutRoom> room;

@@ -137,9 +137,10 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, Learning* learning, OfferBa
         if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) return note();
         noteView();
     });
-    connect(document, &Document::measuredChanged, this, [this] {
-        if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
-    });
+    for (const auto changed : {&Document::measuredChanged, &Document::measuredPlacementsChanged})
+        connect(document, changed, this, [this] {
+            if (const quint64 now = runsSignature(); std::exchange(m_runsNoted, now) != now) note();
+        });
     connect(learning, &Learning::learnedChanged, this, [this] {
         m_hasHadPolicy = m_hasHadPolicy || m_learning->hasUnsavedPolicy();
         noteView();
@@ -190,7 +191,8 @@ void WorkspaceKeeper::note() {
     if (!m_document->isOpen()) return;
     ++m_revision;
     // What the program itself does with a network that is just open is no work to save.
-    if (!m_modified && !(m_file.isEmpty() && m_document->isAsOpened() && m_document->measured() == nullptr))
+    if (!m_modified && !(m_file.isEmpty() && m_document->isAsOpened() && m_document->measured() == nullptr &&
+                         m_document->measuredPlacements() == nullptr))
         setModified(true);
     noteView();
 }

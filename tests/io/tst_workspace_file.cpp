@@ -91,6 +91,14 @@ Workspace workspace(const std::string& network) {
     measured.trace.spans = {op, transfer};
     measured.trace.memory = {{1, 0.5, 1e6}};
     made.benchmarks = 2;
+    made.measured_best = {1,
+                          "Genetic #3",
+                          true,
+                          true,
+                          7,
+                          {{0.4, 0.4, true}},
+                          {{{0, 1}, {0.25, 0.25, true}, {0.3, 0.3, true}, 0.29, 0.1 + 0.2, false},
+                           {{1, 1}, {0.3, 0.3, true}, {100, 0, false}, 0, 0, true}}};
     made.learned = {"placeto", 500, "policies/p.safetensors", run.progress.training};
     return made;
 }
@@ -168,6 +176,13 @@ private Q_SLOTS:
         QVERIFY(measured.run.step_times_s == ofMeasured.run.step_times_s);
         QVERIFY(measured.run.peak_bytes == ofMeasured.run.peak_bytes);
         QCOMPARE(found.benchmarks, 2);
+        const Workspace::MeasuredBest& best = *found.measured_best;
+        QCOMPARE(best.run, std::string("Genetic #3"));
+        QVERIFY(best.stopped && best.saved && best.scenario == 1 && best.wanted == 7);
+        QCOMPARE(best.awaited.size(), std::size_t{1});
+        QVERIFY(best.all[1].placement == Placement({1, 1}));
+        QVERIFY(best.all[1].proposed && !best.all[1].measured.fits);
+        QCOMPARE(best.all[0].measured.value_s, 0.3);
         QCOMPARE(found.learned->policy, std::string("placeto"));
         QVERIFY(*found.learned->curve == *made.learned->curve);
         // The same text, so that nothing is lost by reading.
@@ -178,6 +193,7 @@ private Q_SLOTS:
     void theFirstVersionIsRead() {
         Workspace made = workspace("alexnet");
         made.measured.clear();
+        made.measured_best.reset();
         made.learned.reset();
         for (Workspace::Scenario& scenario : made.scenarios) scenario.factors = {};
         made.runs[0].progress.distribution.reset();

@@ -11,15 +11,18 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QMenu>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
+#include <QTimer>
 #include <QToolButton>
 #include <QToolTip>
 #include <QUndoStack>
 
 #include "app/window/dialogs/best_dialog.hpp"
+#include "app/window/workspace_keeper.hpp"
 #include "core/graph/network_builder.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/menus.hpp"
@@ -295,6 +298,79 @@ private Q_SLOTS:
         QCOMPARE(openDialog(shown)->findChild<QSpinBox*>("bestCount")->value(), 5);
     }
 
+    void theyAreInTheWorkspace_data() {
+        QTest::addColumn<bool>("stops");
+        QTest::newRow("all") << false;
+        QTest::newRow("stopped") << true;
+    }
+    void theyAreInTheWorkspace() {
+        QFETCH(bool, stops);
+        const QString file = m_place->file("work.placewright");
+        Shown before;
+        searched(before);
+        test::giveFile(file);
+        QVERIFY(before.window.keeper()->save(true));
+        QVERIFY(!before.window.isWindowModified());
+        const auto gate = std::make_shared<Gate>();
+        gate->open(stops ? 3 : 5);
+        before.document.setPlacementRunner(listed({2e-3, 4e-3, 0, 3e-3, 4.5e-3}, gate));
+        measure(before, 5, 3);
+        if (stops) {
+            QTRY_COMPARE_WITH_TIMEOUT(measuredCount(before), std::size_t{3}, kPatienceMs);
+            before.document.cancelMeasuring();
+        }
+        QVERIFY(before.waitUntilIdle());
+        const auto of = before.document.measuredPlacements();
+        QVERIFY(of && of->all.size() == (stops ? 3 : 5));
+        QVERIFY(before.window.isWindowModified());
+        // The placement on screen is saved; closing asks for what was measured.
+        QVERIFY(!before.document.unsaved());
+        QString asked;
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&] {
+            if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+                asked = box->text() + QLatin1Char(' ') + box->informativeText();
+                QTest::keyClick(box, Qt::Key_Escape);
+            }
+        });
+        answers.start(20);
+        QVERIFY(!before.window.close());
+        answers.stop();
+        QVERIFY2(
+            asked.contains("What was measured is not saved") &&
+                asked.contains(QStringLiteral("%1 measured placements are in no file").arg(of->all.size())),
+            qPrintable(asked));
+        backToWindow(before);
+        QTest::keyClick(&before.window, Qt::Key_S, Qt::ControlModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(!before.window.isWindowModified(), kPatienceMs);
+        QVERIFY(before.window.close());
+
+        Shown after;
+        QVERIFY(after.dropFile(file));
+        QTRY_COMPARE_WITH_TIMEOUT(measuredCount(after), of->all.size(), kPatienceMs);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY(!after.window.isWindowModified());
+        const auto found = after.document.measuredPlacements();
+        QCOMPARE(found->run, of->run);
+        QCOMPARE(found->state, of->state);
+        QCOMPARE(found->wanted, of->wanted);
+        QCOMPARE(found->awaited.size(), of->awaited.size());
+        for (std::size_t k = 0; k < of->all.size(); ++k) {
+            QCOMPARE(*found->all[k].placement, *of->all[k].placement);
+            QCOMPARE(found->all[k].measured.value_s, of->all[k].measured.value_s);
+            QCOMPARE(found->all[k].measured.fits, of->all[k].measured.fits);
+            QCOMPARE(found->all[k].low_s, of->all[k].low_s);
+            QCOMPARE(found->rank(k), of->rank(k));
+        }
+        test::raise(after.window.measuredPanel());
+        after.window.measuredPanel()->showSteps();
+        QCOMPARE(table(after)->topLevelItemCount(), static_cast<int>(of->all.size()));
+        QTest::mouseClick(table(after)->viewport(), Qt::LeftButton, {},
+                          table(after)->visualItemRect(table(after)->itemOf(1)).center());
+        QTest::keyClick(table(after), Qt::Key_Return);
+        QCOMPARE(after.document.placement(), *of->all[1].placement);
+    }
+
     void pointsGrowLive() {
         Shown shown;
         searched(shown);
@@ -558,6 +634,13 @@ private Q_SLOTS:
         measure(shown, 3, 1);
         gate->open(1);
         QTRY_COMPARE_WITH_TIMEOUT(measuredCount(shown), std::size_t{1}, kPatienceMs);
+        // Another network is opened only once what was measured may be lost.
+        QTimer discards;
+        connect(&discards, &QTimer::timeout, this, [] {
+            if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget()))
+                box->button(QMessageBox::Discard)->click();
+        });
+        discards.start(20);
         if (change == "network") {
             shown.document.openNetwork(m_place->write("other.json", test::wide_graph(3)));
         } else if (change == "machine") {

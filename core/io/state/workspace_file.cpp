@@ -348,6 +348,38 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
     return run;
 }
 
+Json measured_best_json(const Workspace::MeasuredBest& best) {
+    Json awaited = Json::array(), all = Json::array();
+    for (const Score& score : best.awaited) awaited.push_back(score_json(score));
+    for (const Workspace::MeasuredBest::Each& each : best.all)
+        all.push_back({{"placement", placement_text(each.placement)},
+                       {"simulated", score_json(each.simulated)},
+                       {"measured", score_json(each.measured)},
+                       {"low_s", number_json(each.low_s)},
+                       {"high_s", number_json(each.high_s)},
+                       {"proposed", each.proposed}});
+    return {{"scenario", best.scenario},   {"run", best.run},       {"stopped", best.stopped},
+            {"saved", best.saved},         {"wanted", best.wanted}, {"awaited", std::move(awaited)},
+            {"placements", std::move(all)}};
+}
+
+Workspace::MeasuredBest measured_best_from(const JsonValue& value, std::size_t scenarios) {
+    Workspace::MeasuredBest best;
+    best.scenario = index_from(value.at("scenario"), scenarios);
+    best.run = value.at("run").text();
+    best.stopped = value.at("stopped").truth();
+    best.saved = value.at("saved").truth();
+    best.wanted = static_cast<std::uint64_t>(value.at("wanted").whole(0, kMostWhole));
+    value.at("awaited").for_each_item(
+        [&](const JsonValue& score) { best.awaited.push_back(score_from(score)); });
+    value.at("placements").for_each_item([&](const JsonValue& item) {
+        best.all.push_back({placement_from(item.at("placement")), score_from(item.at("simulated")),
+                            score_from(item.at("measured")), number_from(item.at("low_s")),
+                            number_from(item.at("high_s")), item.at("proposed").truth()});
+    });
+    return best;
+}
+
 }  // namespace
 
 std::string workspace_text(const Workspace& workspace, const Path& file) {
@@ -395,6 +427,7 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
         root["measured"] = std::move(measured);
         root["benchmarks"] = workspace.benchmarks;
     }
+    if (workspace.measured_best) root["measured_best"] = measured_best_json(*workspace.measured_best);
     if (const auto& learned = workspace.learned) {
         root["learned"] = {{"policy", learned->policy}, {"planned_updates", learned->planned_updates}};
         if (!learned->file.empty()) root["learned"]["file"] = relative_file(learned->file, folder);
@@ -472,6 +505,8 @@ Workspace read_workspace(const Path& file) {
         });
         workspace.benchmarks = static_cast<int>(root.at("benchmarks").whole(0, 1'000'000'000));
     }
+    if (const auto best = root.find("measured_best"))
+        workspace.measured_best = measured_best_from(*best, workspace.scenarios.size());
     if (const auto learned = root.find("learned")) {
         Workspace::Learned& found = workspace.learned.emplace(Workspace::Learned{});
         found.policy = learned->at("policy").text();

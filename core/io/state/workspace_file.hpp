@@ -76,6 +76,24 @@ struct Workspace {
         MeasuredRun run;
     };
 
+    /// Placements of a run that were measured, in this order.
+    struct MeasuredBest {
+        struct Each {
+            Placement placement;
+            Score simulated, measured;     ///< of the median step; 0 s: no step ended
+            double low_s = 0, high_s = 0;  ///< quartiles of the steps
+            bool proposed = false;         ///< by the search on hardware
+        };
+
+        std::size_t scenario = 0;    ///< index
+        std::string run;             ///< its title
+        bool stopped = false;        ///< before all were measured
+        bool saved = false;          ///< in a file that the user chose
+        std::uint64_t wanted = 0;    ///< number of placements to measure
+        std::vector<Score> awaited;  ///< simulated, of those that were not measured
+        std::vector<Each> all;
+    };
+
     /// How a policy was trained in the window.
     struct Learned {
         std::string policy;  ///< PolicyInfo::id
@@ -101,6 +119,7 @@ struct Workspace {
     OptionValues view;                        ///< what only the window understands
     std::vector<Measured> measured{};
     int benchmarks = 0;  ///< number of benchmarks of the network, for the name of the next
+    std::optional<MeasuredBest> measured_best{};
     std::optional<Learned> learned{};
 };
 
