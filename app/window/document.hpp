@@ -223,8 +223,8 @@ public:
     WorkspaceSnapshot snapshot() const;
     /// Opens a workspace file in place of all that is open; workspaceOpened() follows.
     void openWorkspace(const QString& file);
-    /// Sets how the user is asked for a network file that is no longer where the workspace says; an empty
-    /// answer cancels.
+    /// Sets how the user is asked for a network or machine file that is no longer where the workspace says;
+    /// an empty answer cancels.
     void setMissingQuestion(std::function<QString(const QString& missing)> ask) {
         m_askForMissing = std::move(ask);
     }
@@ -387,7 +387,7 @@ private:
     void adoptWorkspace(const QString& file, RestoredWorkspace restored);
     /// Forgets all that belongs to the open network. Returns what to say of it.
     QString forget();
-    /// Builds what the workspace describes; asks first for a network that is missing.
+    /// Builds what the workspace describes; asks for a network or machine that is missing.
     void restore(const QString& file, Workspace workspace, const QByteArray& checksum);
     void adoptChange(const Reading& reading, std::optional<DeviceId> whole);
     /// Emits the non-empty notes as one message.

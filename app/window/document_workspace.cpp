@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A document in and out of a workspace file.
+#include <memory>
 #include <utility>
 
 #include <QFileInfo>
@@ -88,17 +89,33 @@ void Document::restore(const QString& file, Workspace workspace, const QByteArra
         }
         workspace.network = found.toStdString();
     }
+    const auto read = std::make_shared<const Workspace>(std::move(workspace));
     m_background.run(
         m_openLane,
-        [file, workspace = std::move(workspace), checksum](const std::stop_token& stop) {
-            RestoredWorkspace result = restored(file, workspace, stop);
+        [file, read, checksum](const std::stop_token& stop) {
+            RestoredWorkspace result = restored(file, *read, stop);
             result.about.checksum = checksum;
             return result;
         },
         [this, file](RestoredWorkspace opened) { adoptWorkspace(file, std::move(opened)); },
-        [this, file](const QString& error) {
+        [this, file, read, checksum](const QString& error) {
+            QString why = error;
+            // A workload does not need the machine: it is asked for if nothing can be opened without it.
+            const Workspace::Scenario& first = read->scenarios.front();
+            const QString machine = QString::fromStdString(first.machine);
+            if (first.edited.empty() && isMachinePath(machine) && !QFileInfo::exists(machine)) {
+                const QString found = m_askForMissing ? m_askForMissing(machine) : QString();
+                if (!found.isEmpty()) {
+                    Workspace other = *read;
+                    for (Workspace::Scenario& scenario : other.scenarios) {
+                        if (scenario.machine == first.machine) scenario.machine = found.toStdString();
+                    }
+                    return restore(file, std::move(other), checksum);
+                }
+                why = tr("its machine %1 is missing.").arg(machine);
+            }
             Q_EMIT loadingChanged();
-            Q_EMIT message(true, tr("%1 was not opened: %2").arg(file, error));
+            Q_EMIT message(true, tr("%1 was not opened: %2").arg(file, why));
         });
 }
 

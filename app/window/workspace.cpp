@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -10,9 +11,11 @@
 #include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QFile>
+#include <QFileInfo>
 
 #include "app/window/loader.hpp"
 #include "app/window/machine/edited_scenario.hpp"
+#include "core/base/fingerprint.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/text/input_error.hpp"
@@ -33,6 +36,86 @@ struct WorkspaceText {
     Q_DECLARE_TR_FUNCTIONS(Workspace)
 };
 
+/// Of what the ops of a network do, without measured times.
+std::string fingerprintOf(const Graph& network) {
+    Fingerprint print;
+    for (const Op& op : network.ops()) {
+        print.add(op.name);
+        print.add(std::vector<double>{op.flops, static_cast<double>(op.parameter_bytes)});
+        for (const Tensor& output : op.outputs) print.add_bits(static_cast<std::uint64_t>(output.bytes));
+        for (const TensorRef& input : op.inputs) print.add_bits(input.op);
+    }
+    return print.digits();
+}
+
+std::string fingerprintOf(const Machine& machine) {
+    Fingerprint print;
+    print.add(machine_json(machine));
+    return print.digits();
+}
+
+const Scenario& withoutFactors(const Scenario& scenario) {
+    return scenario.whatIf ? *scenario.whatIf->base : scenario;
+}
+
+QString fileName(const std::string& file) {
+    return QFileInfo(QString::fromStdString(file)).fileName();
+}
+
+/// The option as a file; null if it is none.
+const std::string* fileIn(const std::pair<const std::string, OptionValue>& option) {
+    const auto* file = std::get_if<std::string>(&option.second);
+    return option.first.starts_with("file.") && file != nullptr && !file->empty() ? file : nullptr;
+}
+
+/// Removes measured times and sizes whose files are missing; returns the names of these files.
+QStringList withoutMissing(OptionValues& options) {
+    QStringList missing;
+    bool hasTimes = false;
+    for (auto option = options.begin(); option != options.end();) {
+        const std::string* file = fileIn(*option);
+        const bool isMissing = file != nullptr && !QFileInfo::exists(QString::fromStdString(*file));
+        if (isMissing && !missing.contains(fileName(*file))) missing << fileName(*file);
+        hasTimes = hasTimes || (file != nullptr && !isMissing && option->first != "file.parameters");
+        option = isMissing ? options.erase(option) : std::next(option);
+    }
+    // Without any measured times, the times are those of the model that is the default.
+    if (!missing.isEmpty() && !hasTimes) options.erase("cost_model");
+    return missing;
+}
+
+/// Why what a workspace has of a scenario cannot be used. `scenario`: as it is now; null if it cannot be
+/// opened. `missing`: names of files that it was opened without.
+QString changeOf(const Workspace::Scenario& from, const Scenario* scenario, const QStringList& missing) {
+    if (!missing.isEmpty()) return WorkspaceText::tr("%1 is missing").arg(missing.join(QStringLiteral(", ")));
+    const QString machine = QString::fromStdString(from.machine);
+    if (scenario == nullptr)
+        return isMachinePath(machine) && !QFileInfo::exists(machine)
+                   ? WorkspaceText::tr("the machine file %1 is missing").arg(fileName(from.machine))
+                   : WorkspaceText::tr("the network does not open on the machine %1").arg(machine);
+    QStringList files;
+    for (const auto& option : from.options) {
+        if (const std::string* file = fileIn(option); file != nullptr && !files.contains(fileName(*file)))
+            files << fileName(*file);
+    }
+    if (from.network_fingerprint.empty()) {
+        files.prepend(WorkspaceText::tr("the network or machine file"));
+        return WorkspaceText::tr("%1 has changed").arg(files.join(WorkspaceText::tr(" or ")));
+    }
+    const Scenario& base = withoutFactors(*scenario);
+    QStringList changed;
+    if (fingerprintOf(*base.job.problem->network) != from.network_fingerprint)
+        changed
+            << WorkspaceText::tr("the network file %1 has changed").arg(fileName(base.networkPath.string()));
+    if (fingerprintOf(*base.job.machine) != from.machine_fingerprint)
+        changed << (isMachinePath(machine)
+                        ? WorkspaceText::tr("the machine file %1 has changed").arg(fileName(from.machine))
+                        : WorkspaceText::tr("the machine %1 has changed").arg(machine));
+    if (!changed.isEmpty()) return changed.join(WorkspaceText::tr(" and "));
+    return files.isEmpty() ? WorkspaceText::tr("this version of Placewright simulates it differently")
+                           : WorkspaceText::tr("%1 has changed").arg(files.join(WorkspaceText::tr(" or ")));
+}
+
 /// The scenarios of a workspace that is being written, each once.
 class ScenarioTable {
 public:
@@ -45,13 +128,14 @@ public:
         OptionValues options = option_values(scenario->options);
         options[kGroupingAsked] = scenario->groupingAsked;
         m_known.push_back(scenario.get());
-        const Scenario& base = scenario->whatIf ? *scenario->whatIf->base : *scenario;
+        const Scenario& base = withoutFactors(*scenario);
         // Beside the settings, the file of an edited machine is on this computer alone.
         const bool isEdited = !base.editedFrom.isEmpty();
-        m_workspace.scenarios.push_back({(isEdited ? base.editedFrom : base.machineFile).toStdString(),
-                                         isEdited ? machine_json(*base.job.machine) : std::string(),
-                                         std::move(options), scenario->fingerprint,
-                                         scenario->whatIf ? scenario->whatIf->factors : WhatIf()});
+        m_workspace.scenarios.push_back(
+            {(isEdited ? base.editedFrom : base.machineFile).toStdString(),
+             isEdited ? machine_json(*base.job.machine) : std::string(), std::move(options),
+             scenario->fingerprint, scenario->whatIf ? scenario->whatIf->factors : WhatIf(),
+             fingerprintOf(*base.job.problem->network), fingerprintOf(*base.job.machine)});
         return m_known.size() - 1;
     }
 
@@ -77,7 +161,7 @@ std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspac
                                           : storeEdited(machine_from_json(file.toStdString(), from.edited));
     Scenario open;
     if (first) {
-        open = first->whatIf ? *first->whatIf->base : *first;
+        open = withoutFactors(*first);
         if (request.machine == open.machineFile) request.machine.clear();
     } else {
         open.groupingAsked = true;  // the grouping is that of the options
@@ -329,7 +413,15 @@ Workspace workspaceOf(const WorkspaceSnapshot& snapshot) {
 RestoredWorkspace restored(const QString& file, const Workspace& workspace, const std::stop_token& stop) {
     RestoredWorkspace result;
     std::vector<std::shared_ptr<const Scenario>> scenarios;  // null: cannot be used
-    for (const Workspace::Scenario& from : workspace.scenarios) {
+    QStringList changes;                                     // [scenario]: why; empty if it can
+    QStringList allMissing;
+    for (Workspace::Scenario from : workspace.scenarios) {
+        const QStringList missing = withoutMissing(from.options);
+        for (const QString& name : missing) {
+            if (allMissing.contains(name)) continue;
+            allMissing << name;
+            result.notes << WorkspaceText::tr("%1 is missing: its times or sizes are not used.").arg(name);
+        }
         std::shared_ptr<const Scenario> scenario;
         try {
             scenario = scenarioFrom(file, workspace, from, result.scenario, stop);
@@ -339,8 +431,16 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
             result.notes << QString::fromUtf8(error.what());
         }
         if (!result.scenario) result.scenario = scenario;
-        scenarios.push_back(scenario && scenario->fingerprint == from.fingerprint ? scenario : nullptr);
+        const bool isUsed = scenario && scenario->fingerprint == from.fingerprint;
+        changes << (isUsed ? QString() : changeOf(from, scenario.get(), missing));
+        scenarios.push_back(isUsed ? scenario : nullptr);
     }
+    if (!allMissing.isEmpty()) result.about.isIncomplete = true;
+    const auto change = [&](std::size_t scenario) { return changes[static_cast<qsizetype>(scenario)]; };
+    QStringList whyDropped, whyUnmeasured;
+    const auto note = [&](QStringList& why, std::size_t scenario) {
+        if (!why.contains(change(scenario))) why << change(scenario);
+    };
     std::size_t missing = 0, dropped = 0, unmeasured = 0;
     result.placement = placementFrom(workspace, *result.scenario, missing);
     if (missing > 0)
@@ -368,12 +468,14 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                     result.shownRun = run.id;
             } else {
                 ++dropped;
+                note(whyDropped, run.scenario);
             }
         }
         for (const Workspace::Measured& each : workspace.measured) {
             const auto& scenario = scenarios[each.scenario];
             if (!scenario) {
                 ++unmeasured;
+                note(whyUnmeasured, each.scenario);
                 continue;
             }
             checkMeasured(each.run, *scenario->job.problem, file);
@@ -385,9 +487,8 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                 result.best = bestFrom(*best, scenario);
             } else {
                 result.about.isIncomplete = true;
-                result.notes << WorkspaceText::tr(
-                    "the measured placements were left out: the network or machine file has changed or is "
-                    "missing.");
+                result.notes << WorkspaceText::tr("the measured placements were left out: %1.")
+                                    .arg(change(best->scenario));
             }
         }
         if (const auto& pinned = workspace.pinned) {
@@ -398,24 +499,24 @@ RestoredWorkspace restored(const QString& file, const Workspace& workspace, cons
                                        Simulated::make(scenario->job, pinned->placement)};
             } else {
                 result.about.isIncomplete = true;
-                result.notes << WorkspaceText::tr(
-                    "the pinned placement A was left out: the network or machine file has changed since.");
+                result.notes << WorkspaceText::tr("the pinned placement A was left out: %1.")
+                                    .arg(change(pinned->scenario));
             }
         }
     } catch (const PlacementError& error) {
         throw InputError(file.toStdString(), "runs", error.what());
     }
     if (dropped > 0)
-        result.notes << WorkspaceText::tr(
-                            "%1 left out: the network or machine file has changed or is missing.")
+        result.notes << WorkspaceText::tr("%1 left out: %2.")
                             .arg(dropped == 1 ? WorkspaceText::tr("1 run was")
-                                              : WorkspaceText::tr("%L1 runs were").arg(dropped));
+                                              : WorkspaceText::tr("%L1 runs were").arg(dropped),
+                                 whyDropped.join(QStringLiteral("; ")));
     if (unmeasured > 0)
-        result.notes << WorkspaceText::tr(
-                            "%1 left out: the network or machine file has changed or is missing.")
+        result.notes << WorkspaceText::tr("%1 left out: %2.")
                             .arg(unmeasured == 1
                                      ? WorkspaceText::tr("1 measured run was")
-                                     : WorkspaceText::tr("%L1 measured runs were").arg(unmeasured));
+                                     : WorkspaceText::tr("%L1 measured runs were").arg(unmeasured),
+                                 whyUnmeasured.join(QStringLiteral("; ")));
     if (missing > 0 || dropped > 0 || unmeasured > 0) result.about.isIncomplete = true;
     for (const std::string& name : workspace.selection) {
         if (const auto op = result.scenario->job.problem->graph->find(name)) result.selection.push_back(*op);

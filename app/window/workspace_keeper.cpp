@@ -476,12 +476,11 @@ void WorkspaceKeeper::leaveRecovered() {
 
 void WorkspaceKeeper::tellKept(const QString& file) {
     if (file.isEmpty()) return;
-    m_offers->offer(
-        QStringLiteral("kept"),
-        tr("Runs or placements could not be taken along: the network or machine file has changed. "
-           "They are kept in %1; restore the old file, then open it.")
-            .arg(file),
-        {{tr("Close"), {}}});
+    m_offers->offer(QStringLiteral("kept"),
+                    tr("Runs or placements could not be taken along: a file that they depend on has changed "
+                       "or is missing. They are kept in %1; restore the old file, then open it.")
+                        .arg(file),
+                    {{tr("Close"), {}}});
 }
 
 void WorkspaceKeeper::saveSession(bool closedBySystem) {

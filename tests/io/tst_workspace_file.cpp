@@ -68,6 +68,8 @@ Workspace workspace(const std::string& network) {
     run.progress.training = std::make_shared<const std::vector<TrainingPoint>>(
         std::vector<TrainingPoint>{{1, 8, 0.9, 0.1, 0.8, 0.6, 0, 1e-3, 1e-2}, {3, 24, 0.7, 0.2, 0.6}});
     made.runs = {run};
+    made.scenarios[1].network_fingerprint = "0123456789abcdef";
+    made.scenarios[1].machine_fingerprint = "fedcba9876543210";
     made.scenarios[1].factors = {{0.5, 1}, {}, {1, 2}};
     MeasuredRun& measured =
         made.measured.emplace_back("rank0", "traces/rank0.json", true, 1, MeasuredRun()).run;
@@ -167,6 +169,8 @@ private Q_SLOTS:
         QVERIFY(map.devices == ofMap.devices && map.probability == ofMap.probability);
         QVERIFY(map.entropies == ofMap.entropies && map.largest_entropy == ofMap.largest_entropy);
         QVERIFY(*run.progress.training == *of.progress.training);
+        QCOMPARE(found.scenarios[1].machine_fingerprint, made.scenarios[1].machine_fingerprint);
+        QVERIFY(found.scenarios[0].network_fingerprint.empty());
         QVERIFY(found.scenarios[0].factors.is_none());
         QVERIFY(found.scenarios[1].factors == made.scenarios[1].factors);
         const Workspace::Measured &measured = found.measured[0], &ofMeasured = made.measured[0];

@@ -15,6 +15,7 @@
 #include "app/window/offer_bar.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 #include "app/window/workspace_keeper.hpp"
+#include "core/io/state/profile_file.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/machine/machine_edit.hpp"
 #include "tests/support/graphs.hpp"
@@ -495,6 +496,93 @@ private Q_SLOTS:
         QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), moved, 20'000);
         QVERIFY(after.waitUntilIdle());
         QCOMPARE(after.document.placement(), before->document.placement());
+    }
+
+    void aMissingMachineIsAskedFor() {
+        const QString file = m_place->file("work.placewright"), moved = m_place->file("moved.json");
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        QVERIFY(before->window.keeper()->save(true));
+        QVERIFY(QFile::rename(m_machine, moved));
+        Shown after;
+        QString title;
+        QTimer refuses;
+        connect(&refuses, &QTimer::timeout, this, [&] {
+            if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
+                title = dialog->windowTitle();
+                QTest::keyClick(dialog, Qt::Key_Escape);
+            }
+        });
+        refuses.start(20);
+        QVERIFY(after.dropFile(file));
+        QTRY_VERIFY2_WITH_TIMEOUT(after.message().contains("three.json is missing"),
+                                  qPrintable(after.message()), 20'000);
+        refuses.stop();
+        QCOMPARE(title, QStringLiteral("Where is three.json?"));
+        QVERIFY(!after.document.isOpen());
+        giveFile(moved);
+        QVERIFY(after.dropFile(file));
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.machineFile(), moved, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QCOMPARE(after.document.placement(), before->document.placement());
+        QCOMPARE(after.document.runs().size(), std::size_t{1});
+    }
+
+    /// A file with the times of all ops.
+    QString profile(const Problem& problem, double time_s) {
+        ProfileArchive archive;
+        DeviceProfile& device = archive.devices["test"];
+        for (OpId op = 0; op < problem.network->size(); ++op)
+            device.ops[op_signature(*problem.network, op)].forward_s = time_s;
+        const QString file = m_place->file("times.json");
+        write_profile(archive, file.toStdString());
+        return file;
+    }
+
+    void whatHasChangedIsNamed_data() {
+        QTest::addColumn<QString>("changes");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("profile") << "profile"
+                                 << "times.json has changed.";
+        QTest::newRow("no profile") << "no profile"
+                                    << "times.json is missing.";
+        QTest::newRow("network") << "network"
+                                 << "the network file wide.json has changed.";
+        QTest::newRow("machine") << "machine"
+                                 << "the machine file three.json has changed.";
+    }
+    void whatHasChangedIsNamed() {
+        QFETCH(QString, changes);
+        QFETCH(QString, reason);
+        const QString file = m_place->file("work.placewright");
+        {
+            Shown before;
+            QVERIFY(before.open(m_network, m_machine));
+            before.document.useProfile(profile(*before.document.problem(), 0.01));
+            QVERIFY(before.waitUntilIdle());
+            before.document.startSearch(request("genetic", 100));
+            QVERIFY(before.waitUntilIdle());
+            giveFile(file);
+            QVERIFY(before.window.keeper()->save(true));
+            if (changes == "profile") profile(*before.document.problem(), 0.02);
+        }
+        if (changes == "no profile") QVERIFY(QFile::remove(m_place->file("times.json")));
+        if (changes == "network") m_place->write("wide.json", test::wide_graph(13));
+        if (changes == "machine") {
+            const Machine machine = test::uniform_machine(3);
+            m_place->write("three.json", test::uniform_machine(3, 0.5 * machine.device(0).memory_bytes));
+        }
+        Shown after;
+        QVERIFY(after.dropFile(file));
+        QTRY_VERIFY2_WITH_TIMEOUT(after.message().contains("1 run was left out: " + reason),
+                                  qPrintable(after.message()), 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QCOMPARE(after.document.networkFile(), m_network);
+        QCOMPARE(after.document.options().profile.empty(), changes == "no profile");
+        if (changes == "no profile")
+            QVERIFY2(after.message().contains("times.json is missing: its times or sizes are not used"),
+                     qPrintable(after.message()));
     }
 
     void whatCannotBeWrittenLosesNothing() {

@@ -391,6 +391,10 @@ std::string workspace_text(const Workspace& workspace, const Path& file) {
         if (!scenario.factors.is_none()) json["what_if"] = factors_json(scenario.factors);
         json["options"] = options_json(with_files(scenario.options, folder, true));
         json["fingerprint"] = scenario.fingerprint;
+        if (!scenario.network_fingerprint.empty()) {
+            json["network_fingerprint"] = scenario.network_fingerprint;
+            json["machine_fingerprint"] = scenario.machine_fingerprint;
+        }
         scenarios.push_back(std::move(json));
     }
     for (const auto& [op, device] : workspace.placement) append_member(placement, op, device);
@@ -464,6 +468,8 @@ Workspace read_workspace(const Path& file) {
                                        {}});
         if (const auto factors = item.find("what_if"))
             workspace.scenarios.back().factors = factors_from(*factors);
+        workspace.scenarios.back().network_fingerprint = item.text_or("network_fingerprint", "");
+        workspace.scenarios.back().machine_fingerprint = item.text_or("machine_fingerprint", "");
     });
     if (workspace.scenarios.empty()) root.at("scenarios").fail("is empty");
     root.at("placement").for_each_member([&](const std::string& op, const JsonValue& device) {

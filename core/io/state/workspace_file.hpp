@@ -32,6 +32,8 @@ struct Workspace {
         std::string
             fingerprint;   ///< problem_fingerprint(); placements by group are valid only if it is equal
         WhatIf factors{};  ///< on that machine
+        /// Of the network and of the machine alone, to tell what has changed; empty: not known.
+        std::string network_fingerprint{}, machine_fingerprint{};
     };
     /// A placement of a scenario that is kept.
     struct Kept {
