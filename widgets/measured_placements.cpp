@@ -80,4 +80,21 @@ QString fastestText(const MeasuredPlacements& placements) {
     return text + QLatin1Char('.');
 }
 
+QString doubtsText(const MeasuredPlacements& placements) {
+    const auto& all = placements.all;
+    const auto isNoisy = [](const MeasuredPlacements::Each& each) { return !each.warning.isEmpty(); };
+    QString text;
+    if (const auto noisy = std::ranges::count_if(all, isNoisy); noisy > 0)
+        text = PlacementsText::tr("The times of %1 of %2 placements may be wrong: %3.")
+                   .arg(noisy)
+                   .arg(all.size())
+                   .arg(std::ranges::find_if(all, isNoisy)->warning);
+    if (std::ranges::any_of(all, &MeasuredPlacements::Each::coresForAccelerators))
+        text += (text.isEmpty() ? QString() : QStringLiteral(" ")) +
+                PlacementsText::tr(
+                    "Cores ran what is simulated on GPUs, so that measured and simulated times cannot be "
+                    "compared.");
+    return text;
+}
+
 }  // namespace placewright

@@ -25,8 +25,10 @@ struct MeasuredPlacements {
         /// Of the median step, with the penalty for memory; the step time is 0 if the memory was exceeded
         /// before a step ended.
         Score measured;
-        double low_s = 0, high_s = 0;  ///< quartiles of the steps
-        bool proposed = false;         ///< by the search on hardware; else the run had kept it
+        double low_s = 0, high_s = 0;       ///< quartiles of the steps
+        bool proposed = false;              ///< by the search on hardware; else the run had kept it
+        QString warning = {};               ///< why the time may be wrong; empty if nothing speaks against it
+        bool coresForAccelerators = false;  ///< the time cannot be compared with the simulated one
     };
 
     QString run;                 ///< title of the run
@@ -47,6 +49,10 @@ double stepError(const MeasuredPlacements::Each& each);
 
 /// "1st", "2nd", "11th".
 QString ordinalText(std::size_t number);
+
+/// What speaks against the times: "The times of 2 of 5 placements may be wrong: the cores were not free for
+/// 12 % …." Empty if nothing does.
+QString doubtsText(const MeasuredPlacements& placements);
 
 /// "Measured best: 384 ms, 5th in the simulation; 3 % faster than the simulated best." Says so if none fits,
 /// and if the two differ by less than the steps of either. Empty if nothing was measured.

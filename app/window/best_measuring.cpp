@@ -71,6 +71,8 @@ void measureBest(const BestRequest& request, const std::stop_token& stop, const 
         // As on screen: with the options of the simulation.
         each.simulated = request.job.penalty.score(*request.job.problem, simulator.run(measured.placement));
         each.measured = measured.score;
+        each.warning = QString::fromStdString(measured.warning);
+        each.coresForAccelerators = measured.cores_for_accelerators;
         // 0 if no step ended.
         const Spread step = measured.step.value_or(Spread());
         each.measured.value_s = step.median_s;

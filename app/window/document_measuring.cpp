@@ -171,23 +171,28 @@ void Document::endBest(MeasuredPlacements::State state) {
 
 void Document::showFastest() {
     const QString text = fastestText(*m_best);
+    const QString doubts = doubtsText(*m_best);
+    const auto tell = [&](bool failed, const QString& where) {
+        Q_EMIT message(failed || !doubts.isEmpty(),
+                       text + where + (doubts.isEmpty() ? QString() : QStringLiteral(" ") + doubts));
+    };
     const auto fastest = m_best->fastest();
     if (!fastest) {
-        Q_EMIT message(true, text + tr(" The placement on screen is unchanged."));
+        tell(true, tr(" The placement on screen is unchanged."));
         return;
     }
     const Placement& placement = *m_best->all[*fastest].placement;
     // What a search that goes on shows is no edit.
     const bool edited = m_placement != m_bestScreen && (shownRun() == nullptr || !follows(*shownRun()));
     if (placement == m_placement) {
-        Q_EMIT message(false, text + tr(" It is on screen."));
+        tell(false, tr(" It is on screen."));
     } else if (edited) {
-        Q_EMIT message(false,
-                       text + tr(" The placement on screen was changed meanwhile and stays; Show fastest "
-                                 "in the Measured panel puts this one there."));
+        tell(false,
+             tr(" The placement on screen was changed meanwhile and stays; Show fastest in the Measured "
+                "panel puts this one there."));
     } else {
         change(tr("Measured best of %1").arg(m_best->run), {m_scenario, placement, nullptr, 0});
-        Q_EMIT message(false, text + tr(" It is now on screen."));
+        tell(false, tr(" It is now on screen."));
     }
 }
 

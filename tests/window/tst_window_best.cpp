@@ -220,6 +220,30 @@ private Q_SLOTS:
         for (std::size_t k = 0; k < best.size(); ++k) QCOMPARE(again[k].placement, best[k].placement);
     }
 
+    void whatSpeaksAgainstTheTimesIsSaid() {
+        Shown shown;
+        searched(shown);
+        const PlacementRunner quiet = listed({3e-3, 2e-3});
+        auto runs = std::make_shared<int>(0);
+        shown.document.setPlacementRunner([=](const std::shared_ptr<const Problem>& problem,
+                                              std::span<const DeviceId> placement,
+                                              std::span<const PhysicalDevice> devices,
+                                              const MeasureOptions& options, std::stop_token stop) {
+            auto measurement = quiet(problem, placement, devices, options, std::move(stop));
+            measurement->disturbed = (*runs)++ == 0 ? 0.4 : 0.0;
+            measurement->cores_for_accelerators = true;
+            return measurement;
+        });
+        measure(shown, 2, 3);
+        QVERIFY(shown.waitUntilIdle());
+        const QString text = shown.message();
+        QVERIFY2(text.startsWith("Measured best") &&
+                     text.contains(
+                         "The times of 1 of 2 placements may be wrong: the cores were not free for 40 %") &&
+                     text.contains("Cores ran what is simulated on GPUs"),
+                 qPrintable(text));
+    }
+
     void theFastestIsShownAndUndone() {
         Shown shown;
         const Run& run = searched(shown);
