@@ -2,7 +2,7 @@
 #include "core/measure/measured_search.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <stop_token>
 #include <utility>
 
 #include "core/base/sorted.hpp"
@@ -16,15 +16,13 @@ class MeasuredEvaluator : public Evaluator {
 public:
     MeasuredEvaluator(std::shared_ptr<const Problem> problem, std::span<const PhysicalDevice> devices,
                       const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report,
-                      std::span<const MeasuredPlacement> known, PlacementRunner runner,
-                      std::uint64_t most_runs = std::numeric_limits<std::uint64_t>::max())
+                      std::span<const MeasuredPlacement> known, PlacementRunner runner)
         : problem_(std::move(problem)),
           devices_(devices.begin(), devices.end()),
           options_(options),
           penalty_(penalty),
           report_(std::move(report)),
           runner_(std::move(runner)),
-          most_runs_(most_runs),
           simulator_(problem_) {
         for (const MeasuredPlacement& each : known) {
             Score score = each.score;
@@ -40,7 +38,7 @@ public:
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases) override {
         for (const ScoreCache::Fresh& fresh : cache_.look_up(placements, scores)) {
-            if (runs_ == most_runs_ || !run(placements[fresh.index], scores[fresh.index], stop)) return false;
+            if (stop.stop_requested() || !run(placements[fresh.index], scores[fresh.index], stop)) return false;
         }
         cache_.keep(scores);
         return true;
@@ -78,7 +76,6 @@ private:
     MemoryPenalty penalty_;
     MeasuredCallback report_;
     PlacementRunner runner_;
-    std::uint64_t most_runs_;
     Simulator simulator_;
     ScoreCache cache_;
     std::uint64_t runs_ = 0;
@@ -208,16 +205,23 @@ std::vector<MeasuredPlacement> continue_measured(
     std::stop_token stop, const MeasuredCallback& report, std::span<const MeasuredPlacement> known,
     const PlacementRunner& runner) {
     std::vector<MeasuredPlacement> measured(known.begin(), known.end());
-    const auto is_known = [&](const Placement& start) {
-        return std::ranges::find(known, start, &MeasuredPlacement::placement) != known.end();
+    const auto is_start = [&](const Placement& placement) {
+        return std::ranges::find(starts, placement) != starts.end();
     };
-    const auto fresh = starts.size() - static_cast<std::size_t>(std::ranges::count_if(starts, is_known));
-    MeasuredEvaluator evaluator(problem, devices, options, penalty, collected_in(measured, report), known,
-                                runner, evaluations + fresh);
+    // Ends the search with its last placement, also if the algorithm does not begin with the starts.
+    std::stop_source enough;
+    const std::stop_callback cancelled(stop, [&] { enough.request_stop(); });
+    std::uint64_t proposed = 0;
+    const MeasuredCallback counted = [&](const MeasuredPlacement& each) {
+        if (!is_start(each.placement) && ++proposed == evaluations) enough.request_stop();
+        if (report) report(each);
+    };
+    const auto evaluator =
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, counted), known, runner);
     const std::uint64_t all = starts.size() + evaluations;
     const auto optimizer = algorithm.make({problem, seed, {starts.begin(), starts.end()}, all, nullptr, {}},
                                           with_population(algorithm, values, starts.size()));
-    run_search(*optimizer, evaluator, {all}, std::move(stop));
+    run_search(*optimizer, *evaluator, {all}, enough.get_token());
     sort_by_score(measured);
     return measured;
 }

@@ -186,6 +186,33 @@ private Q_SLOTS:
         for (const Placement& start : starts) QVERIFY(distinct.contains(start));
     }
 
+    void aSearchThatIgnoresItsStartsEndsAsWell() {
+        // So many groups that hardly any placement is proposed twice.
+        NetworkBuilder net("long", 2);
+        Value x = net.input("x", std::array<std::int64_t, 1>{8});
+        for (int layer = 0; layer < 40; ++layer) x = net.linear("layer" + std::to_string(layer), x, 8);
+        net.cross_entropy("loss", x);
+        const auto problem = test::problem(net.build(), test::uniform_machine(2));
+        const PlacementRunner runner = [](const std::shared_ptr<const Problem>& of, std::span<const DeviceId>,
+                                          std::span<const PhysicalDevice>, const MeasureOptions&,
+                                          std::stop_token) -> std::optional<Measurement> {
+            Measurement measurement;
+            measurement.step = {1, 2, 3};
+            measurement.run.peak_bytes.assign(of->devices, 0);
+            return measurement;
+        };
+        Random random(4);
+        const std::vector<Placement> starts{test::random_placement(*problem, random)};
+        const std::vector<PhysicalDevice> devices(2);
+        const auto known = measure_placements(problem, starts, devices, quick(), {}, {}, {}, runner);
+        for (const char* algorithm : {"random", "cross-entropy", "genetic", "simulated-annealing"}) {
+            const auto measured =
+                continue_measured(problem, *find_algorithm(algorithm), {}, 1, starts, 5, devices, quick(), {}, {}, {},
+                                  known, runner);
+            QVERIFY2(measured.size() > known.size() && measured.size() <= known.size() + 5, algorithm);
+        }
+    }
+
     void knownPlacementsAreNotRunAgain() {
         const auto problem = test::problem(network(), test::uniform_machine(2));
         const std::vector<PhysicalDevice> devices(2);

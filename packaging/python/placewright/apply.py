@@ -17,7 +17,7 @@ from .copies import Copies, Twin, version_of
 from .errors import PlacementError
 from .flops import VIEWS, has_formula
 from .plan import Devices, File, Plan, Source, read_placement
-from .tensors import tensors_in, with_tensors
+from .tensors import Replacement, tensors_in
 from .whole import Whole, whole_modules
 
 Model = TypeVar("Model", bound=torch.nn.Module)
@@ -126,8 +126,6 @@ class _Placed(Calls):
         in_pass = threading.get_ident() in self._passes
         copies = self.current.copies if in_pass else Copies()
         seen: Dict[int, _Seen] = {}
-        held: Dict[int, torch.Tensor] = {}  # by identity of what the module read: what its inputs held
-        containers: Dict[int, Any] = {}
 
         def move(tensor: torch.Tensor) -> torch.Tensor:
             if scope in self._whole.recurrent and _may_be_lengths(tensor) and tensor.device.type == "cpu":
@@ -136,12 +134,11 @@ class _Placed(Calls):
             if id(newest) not in seen:
                 copy = newest if newest.device == device else copies.on(newest, device, True)
                 seen[id(newest)] = _Seen(newest, copy, version_of(copy))
-            copy = seen[id(newest)].copy
-            held.setdefault(id(copy), tensor)
-            return copy
+            return seen[id(newest)].copy
 
+        replacement = Replacement(move)
         try:
-            args, kwargs = with_tensors((args, kwargs), move, containers)
+            args, kwargs = replacement.replaced((args, kwargs))
             taken = {id(tensor) for tensor in tensors_in((args, kwargs))}
             result = forward(*args, **kwargs)
             results = tensors_in(result)
@@ -155,10 +152,7 @@ class _Placed(Calls):
                 f" buffers. {error}"
             ) from error
         finally:
-            # What the module wrote into lists and dictionaries stays, and what they held is there again.
-            restored: Dict[int, Any] = {}
-            for container in containers.values():
-                with_tensors(container, lambda tensor: held.get(id(tensor), tensor), restored)
+            replacement.give_back()
         moved = [Twin(item.tensor, item.copy) for item in seen.values() if item.copy is not item.tensor]
         if in_pass:
             copies.give(results + written, moved, [item.copy for item in seen.values()])
@@ -168,7 +162,7 @@ class _Placed(Calls):
             if changed:
                 is_result = any(tensor is item.copy for tensor in results)
                 copies.changed(item.tensor, item.copy, in_pass and is_result)
-        return result
+        return replacement.original_containers(result)
 
     def begin(self) -> Pass:
         return _PlacedPass()

@@ -371,6 +371,49 @@ class Whole(Comparing):
         self.assertIs(feats[0], feats_before[0])
         self.assertIs(inner[0], x)
 
+    def test_containers_while_a_module_runs(self) -> None:
+        """Others that hold a dictionary do not see the tensors that a module gets in it; what the module holds of it
+        stays with the module: a forward that is run again in the backward pass finds it."""
+        shared: Dict[str, Any] = {}
+        places: List[str] = []
+
+        class Inner(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def body(self, x: torch.Tensor, feats: Dict[str, torch.Tensor]) -> torch.Tensor:
+                places.append(str(feats["x"].device))
+                return self.linear(x) * feats["x"].detach()
+
+            def forward(self, x: torch.Tensor, feats: Dict[str, torch.Tensor]) -> Any:
+                self.seen = shared["feats"]["x"]
+                feats["new"] = x * 2
+                return checkpoint(self.body, x, feats, use_reentrant=False), feats
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first, self.inner = nn.Linear(4, 4), Inner()
+
+            def forward(self, x: torch.Tensor) -> Any:
+                shared["feats"] = feats = {"x": self.first(x)}
+                self.held = feats["x"]
+                y, same = self.inner(x, feats)
+                self.is_same = same is feats
+                return y
+
+        model, x = Model(), torch.randn(2, 4)
+        with Machine():
+            placewright.apply(model, {"first": 0, "inner": 1})
+            y = model(x)
+            self.assertIs(model.inner.seen, model.held)
+            self.assertIs(shared["feats"]["x"], model.held)
+            self.assertEqual(list(shared["feats"]), ["x", "new"])
+            self.assertTrue(model.is_same)
+            torch.autograd.backward(y.sum())
+        self.assertEqual(places, ["cuda:1", "cuda:1"])
+
     def test_checkpoints(self) -> None:
         class Checkpointed(nn.Module):
             def __init__(self, reentrant: bool) -> None:
