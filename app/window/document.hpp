@@ -204,6 +204,9 @@ public:
     quint64 measuredRevision() const { return m_measurements.revision() + m_bestRevision; }
     /// Number of benchmarks of the open network that are in no file.
     std::size_t benchmarks() const { return m_measurements.unsaved(*m_scenario); }
+    /// Number of benchmarks of earlier versions of the network that are in no file. No workspace can hold
+    /// them with the network as it is now.
+    std::size_t earlierBenchmarks() const { return m_measurements.unsaved() - benchmarks(); }
     /// Number of measured placements of a run of the open network that are in no file.
     std::size_t unsavedPlacements() const;
     bool hasUnsavedMeasured() const { return benchmarks() > 0 || unsavedPlacements() > 0; }

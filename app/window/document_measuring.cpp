@@ -67,9 +67,12 @@ QString Document::stopMeasuring() {
     if (kind == Measuring::Kind::profile) m_profileFailure = tr("Stopped; nothing was written.");
     m_measuring.cancel();
     Q_EMIT profileChanged();
-    if (kind == Measuring::Kind::best)
+    if (kind == Measuring::Kind::best) {
+        const QString doubts = doubtsText(*m_best);
         return tr("The measuring of placements of %1 was stopped; those measured so far are kept.")
-            .arg(m_measured);
+                   .arg(m_measured) +
+               (doubts.isEmpty() ? QString() : QStringLiteral(" ") + doubts);
+    }
     return kind == Measuring::Kind::profile
                ? tr("The profile of %1 was stopped; nothing was written.").arg(m_measured)
                : tr("The benchmark of %1 was stopped; nothing of it is kept.").arg(m_measured);
@@ -249,6 +252,9 @@ void Document::addBenchmark(Measurement measurement) {
     } else {
         measurement.run.name = tr("Benchmark %1").arg(m_benchmarks).toStdString();
     }
+    if (!sameStep(*m_benchmarked, *m_scenario))
+        text += tr("; it measured another step than that on screen (%1) and is hidden until you go back")
+                    .arg(stepText(*m_benchmarked, *m_scenario));
     m_measurements.add(m_benchmarked, std::move(measurement.run));
     Q_EMIT message(!warning.isEmpty(), text + QLatin1Char('.'));
 }

@@ -102,6 +102,11 @@ std::size_t Measurements::unsaved(const Scenario& scenario) const {
     }));
 }
 
+std::size_t Measurements::unsaved() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(m_kept, [](const Kept& kept) { return kept.file.isEmpty() && !kept.saved; }));
+}
+
 Measurements::ReadTraces Measurements::read(const QStringList& files, const Problem& problem,
                                             const Placement& placement, const std::stop_token& stop) {
     ReadTraces result;

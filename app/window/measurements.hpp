@@ -70,6 +70,8 @@ public:
     void setSaved(const MeasuredRun* run);
     /// Number of runs of the scenario's network that are in no file.
     std::size_t unsaved(const Scenario& scenario) const;
+    /// The number of all benchmarks that are in no file.
+    std::size_t unsaved() const;
     /// Whether any file is being read.
     bool isReading() const { return m_readLane.busy(); }
     bool isBusy() const { return m_readLane.busy() || m_compareLane.busy(); }

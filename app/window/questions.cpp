@@ -148,12 +148,14 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
         held.push_back(run->id());
         document.pauseRun(run->id(), true);
     }
-    bool may = true;
+    bool may = true, asked = false;
+    const std::size_t earlier = document.isOpen() ? document.earlierBenchmarks() : 0;
     while (may) {
         const auto unsaved = document.unsaved();
         const auto compared = compare != nullptr ? compare->bestOfOpen() : std::nullopt;
         const bool byComparison = compared && document.isBestKnown(compared->score.penalised_s);
-        if (!unsaved && !byComparison && !document.hasUnsavedMeasured()) break;
+        if (!unsaved && !byComparison && !document.hasUnsavedMeasured() && (asked || earlier == 0)) break;
+        asked = true;
         QMessageBox question(QMessageBox::Question, title, {},
                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
         question.setText(byComparison ? questionOf(*compared, document)
@@ -161,7 +163,14 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
                              ? questionOf(*unsaved, document)
                              : QuestionsText::tr("Save your work on %1? What was measured is not saved.")
                                    .arg(toQString(document.problem()->graph->name())));
-        question.setInformativeText(consequence);
+        QString lost = consequence;
+        if (earlier > 0)
+            lost += QuestionsText::tr(
+                        " %1 of an earlier version of the network cannot be saved with this one: cancel, "
+                        "go back with Ctrl+Z and export the trace to keep it.")
+                        .arg(earlier == 1 ? QuestionsText::tr("1 benchmark")
+                                          : QuestionsText::tr("%L1 benchmarks").arg(earlier));
+        question.setInformativeText(lost);
         question.button(QMessageBox::Save)->setText(QuestionsText::tr("&Save…"));
         question.button(QMessageBox::Discard)->setText(QuestionsText::tr("&Discard"));
         question.setDefaultButton(QMessageBox::Save);
@@ -196,6 +205,23 @@ ChangedFile askAboutChanged(QWidget* parent, const QString& file) {
     return question.clickedButton() == saveAs      ? ChangedFile::saveAs
            : question.clickedButton() == overwrite ? ChangedFile::overwrite
                                                    : ChangedFile::cancel;
+}
+
+bool mayReplaceMeasured(QWidget* parent, const Document& document) {
+    const std::size_t count = document.unsavedPlacements();
+    if (count == 0) return true;
+    QMessageBox question(QMessageBox::Question, QuestionsText::tr("Measure the best placements"), {},
+                         QMessageBox::Cancel, parent);
+    question.setText(
+        count == 1 ? QuestionsText::tr("Replace the placement that was measured before?")
+                   : QuestionsText::tr("Replace the %L1 placements that were measured before?").arg(count));
+    question.setInformativeText(QuestionsText::tr(
+        "Their times are in no file. To keep them, cancel and save the workspace (Ctrl+S)."));
+    const QPushButton* const replace =
+        question.addButton(QuestionsText::tr("&Replace"), QMessageBox::DestructiveRole);
+    question.setDefaultButton(QMessageBox::Cancel);
+    question.exec();
+    return question.clickedButton() == replace;
 }
 
 bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s) {

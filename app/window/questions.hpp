@@ -30,6 +30,9 @@ enum class ChangedFile { saveAs, overwrite, cancel };
 /// Asks what to do instead of writing over a file that has changed on disk.
 ChangedFile askAboutChanged(QWidget* parent, const QString& file);
 
+/// Asks whether measured placements that are in no file may be replaced; true if there are none.
+bool mayReplaceMeasured(QWidget* parent, const Document& document);
+
 /// Asks whether to stop what is measured, if that has been running for `least_s` or longer; false if it is to
 /// go on.
 bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s);

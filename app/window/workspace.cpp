@@ -41,6 +41,7 @@ std::string fingerprintOf(const Graph& network) {
     Fingerprint print;
     for (const Op& op : network.ops()) {
         print.add(op.name);
+        print.add(op.kind);
         print.add(std::vector<double>{op.flops, static_cast<double>(op.parameter_bytes)});
         for (const Tensor& output : op.outputs) print.add_bits(static_cast<std::uint64_t>(output.bytes));
         for (const TensorRef& input : op.inputs) print.add_bits(input.op);
@@ -71,16 +72,12 @@ const std::string* fileIn(const std::pair<const std::string, OptionValue>& optio
 /// Removes measured times and sizes whose files are missing; returns the names of these files.
 QStringList withoutMissing(OptionValues& options) {
     QStringList missing;
-    bool hasTimes = false;
     for (auto option = options.begin(); option != options.end();) {
         const std::string* file = fileIn(*option);
         const bool isMissing = file != nullptr && !QFileInfo::exists(QString::fromStdString(*file));
         if (isMissing && !missing.contains(fileName(*file))) missing << fileName(*file);
-        hasTimes = hasTimes || (file != nullptr && !isMissing && option->first != "file.parameters");
         option = isMissing ? options.erase(option) : std::next(option);
     }
-    // Without any measured times, the times are those of the model that is the default.
-    if (!missing.isEmpty() && !hasTimes) options.erase("cost_model");
     return missing;
 }
 
@@ -112,8 +109,10 @@ QString changeOf(const Workspace::Scenario& from, const Scenario* scenario, cons
                         ? WorkspaceText::tr("the machine file %1 has changed").arg(fileName(from.machine))
                         : WorkspaceText::tr("the machine %1 has changed").arg(machine));
     if (!changed.isEmpty()) return changed.join(WorkspaceText::tr(" and "));
-    return files.isEmpty() ? WorkspaceText::tr("this version of Placewright simulates it differently")
-                           : WorkspaceText::tr("%1 has changed").arg(files.join(WorkspaceText::tr(" or ")));
+    // Times, rules and other things that the fingerprints leave out.
+    files.prepend(fileName(base.networkPath.string()));
+    return WorkspaceText::tr("%1 has changed, or this version of Placewright simulates differently")
+        .arg(files.join(WorkspaceText::tr(" or ")));
 }
 
 /// The scenarios of a workspace that is being written, each once.
@@ -224,8 +223,8 @@ Workspace::MeasuredBest measuredBestOf(const KeptBest& kept, std::size_t scenari
                                  from.awaited,
                                  {}};
     for (const MeasuredPlacements::Each& each : from.all)
-        best.all.push_back(
-            {*each.placement, each.simulated, each.measured, each.low_s, each.high_s, each.proposed});
+        best.all.push_back({*each.placement, each.simulated, each.measured, each.low_s, each.high_s,
+                            each.proposed, each.warning.toStdString(), each.coresForAccelerators});
     return best;
 }
 
@@ -240,7 +239,8 @@ KeptBest bestFrom(const Workspace::MeasuredBest& best, std::shared_ptr<const Sce
     for (const Workspace::MeasuredBest::Each& each : best.all) {
         check_placement(*scenario->job.problem, each.placement);
         placements.all.push_back({std::make_shared<const Placement>(each.placement), each.simulated,
-                                  each.measured, each.low_s, each.high_s, each.proposed});
+                                  each.measured, each.low_s, each.high_s, each.proposed,
+                                  QString::fromStdString(each.warning), each.cores_for_accelerators});
     }
     return {std::move(scenario), std::make_shared<const MeasuredPlacements>(std::move(placements)),
             best.saved};

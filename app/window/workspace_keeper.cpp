@@ -22,6 +22,7 @@
 #include "app/window/offer_bar.hpp"
 #include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
+#include "core/io/text/folder_lock.hpp"
 #include "core/io/text/whole_file.hpp"
 #include "widgets/text.hpp"
 
@@ -249,6 +250,7 @@ bool WorkspaceKeeper::write(const QString& file, bool waits, bool overwrites) {
             if (stop.stop_requested()) return Written{now, 0, {}};
             Written result{now, scoreOf(now.scenario->job, now.placement), {}};
             const std::string text = workspace_text(workspaceOf(now), file.toStdString());
+            const FolderLock fileLock(file.toStdString());  // no other window writes between check and write
             const QByteArray known = overwrites ? QByteArray() : checksumKnown(file);
             result.isChanged = !known.isEmpty() && QFileInfo::exists(file) && checksumOf(file) != known;
             if (result.isChanged) return result;
@@ -271,7 +273,7 @@ bool WorkspaceKeeper::write(const QString& file, bool waits, bool overwrites) {
             tellKept(result.kept);
             rememberFile(m_file);
             if (revision == m_revision) setModified(false);
-            noteView();  // the session says what is in the file
+            writeSession();  // which says what is in the file
             Q_EMIT saved(m_file);
         },
         [this](const QString& error) { Q_EMIT failed(error); });

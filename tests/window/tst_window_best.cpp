@@ -145,6 +145,26 @@ void measure(Shown& shown, int placements, int steps, int more = 0) {
     start(shown, openDialog(shown), placements, steps, more);
 }
 
+/// Measures anew, which asks whether what was measured before may go; answers with the button of this text.
+void measureAgain(Shown& shown, int placements, int steps,
+                  const QString& answer = QStringLiteral("&Replace")) {
+    int asked = 0;
+    QTimer answers;
+    QObject::connect(&answers, &QTimer::timeout, [&] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        if (box == nullptr) return;
+        for (QAbstractButton* each : box->buttons()) {
+            if (each->text() != answer) continue;
+            ++asked;
+            each->click();
+            return;
+        }
+    });
+    answers.start(20);
+    measure(shown, placements, steps);
+    if (asked != 1) qFatal("it was not asked once");
+}
+
 bool measures(const Shown& shown) {
     return shown.document.measuring().running() != Measuring::Kind::none;
 }
@@ -466,10 +486,14 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), run.bestPlacements(2)[1].placement);
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(shown.document.placement(), before);
-        // Another measurement begins anew.
+        // Another measurement begins anew, if those that are in no file may go.
         QVERIFY(shown.waitUntilIdle());
         gate->open(1);
-        measure(shown, 1, 1);
+        measureAgain(shown, 1, 1, QStringLiteral("Cancel"));
+        QVERIFY(!measures(shown));
+        QCOMPARE(measuredCount(shown), std::size_t{2});
+        bestDialog(shown)->close();
+        measureAgain(shown, 1, 1);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(table(shown)->topLevelItemCount(), 1);
         QCOMPARE(measuredCount(shown), std::size_t{1});
@@ -512,7 +536,7 @@ private Q_SLOTS:
         // None that fits: the screen stays, and the message says so.
         const Placement before = shown.document.placement();
         shown.document.setPlacementRunner(listed({0}));
-        measure(shown, 2, 1);
+        measureAgain(shown, 2, 1);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.placement(), before);
         QVERIFY2(shown.message().contains("more memory than a device has"), qPrintable(shown.message()));

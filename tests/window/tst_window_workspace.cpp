@@ -580,6 +580,7 @@ private Q_SLOTS:
         QVERIFY(after.waitUntilIdle());
         QCOMPARE(after.document.networkFile(), m_network);
         QCOMPARE(after.document.options().profile.empty(), changes == "no profile");
+        QCOMPARE(after.document.options().problem.cost.model->id, std::string_view("measured"));
         if (changes == "no profile")
             QVERIFY2(after.message().contains("times.json is missing: its times or sizes are not used"),
                      qPrintable(after.message()));

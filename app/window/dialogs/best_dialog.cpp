@@ -17,6 +17,7 @@
 #include "app/window/dialogs/trace_row.hpp"
 #include "app/window/document.hpp"
 #include "app/window/option_text.hpp"
+#include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
@@ -217,6 +218,7 @@ void BestDialog::accept() {
     if (!m_plan->plan() || request.placements.empty()) return;
     if (const QString hindrance = m_document->measuringHindrance(); !hindrance.isEmpty())
         return m_estimate->setText(hindrance);
+    if (!mayReplaceMeasured(this, *m_document)) return;
     settings::benchmarkSteps.set(m_steps->value());
     settings::throttles.set(m_throttles->isChecked());
     settings::measuredBest.set(m_count->value());

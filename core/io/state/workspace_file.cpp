@@ -351,13 +351,16 @@ Workspace::Run run_from(const JsonValue& value, std::size_t scenarios) {
 Json measured_best_json(const Workspace::MeasuredBest& best) {
     Json awaited = Json::array(), all = Json::array();
     for (const Score& score : best.awaited) awaited.push_back(score_json(score));
-    for (const Workspace::MeasuredBest::Each& each : best.all)
+    for (const Workspace::MeasuredBest::Each& each : best.all) {
         all.push_back({{"placement", placement_text(each.placement)},
                        {"simulated", score_json(each.simulated)},
                        {"measured", score_json(each.measured)},
                        {"low_s", number_json(each.low_s)},
                        {"high_s", number_json(each.high_s)},
                        {"proposed", each.proposed}});
+        if (!each.warning.empty()) all.back()["warning"] = each.warning;
+        if (each.cores_for_accelerators) all.back()["cores_for_accelerators"] = true;
+    }
     return {{"scenario", best.scenario},   {"run", best.run},       {"stopped", best.stopped},
             {"saved", best.saved},         {"wanted", best.wanted}, {"awaited", std::move(awaited)},
             {"placements", std::move(all)}};
@@ -375,7 +378,8 @@ Workspace::MeasuredBest measured_best_from(const JsonValue& value, std::size_t s
     value.at("placements").for_each_item([&](const JsonValue& item) {
         best.all.push_back({placement_from(item.at("placement")), score_from(item.at("simulated")),
                             score_from(item.at("measured")), number_from(item.at("low_s")),
-                            number_from(item.at("high_s")), item.at("proposed").truth()});
+                            number_from(item.at("high_s")), item.at("proposed").truth(),
+                            item.text_or("warning", ""), item.find("cores_for_accelerators").has_value()});
     });
     return best;
 }

@@ -85,6 +85,8 @@ struct Workspace {
             Score simulated, measured;     ///< of the median step; 0 s: no step ended
             double low_s = 0, high_s = 0;  ///< quartiles of the steps
             bool proposed = false;         ///< by the search on hardware
+            std::string warning{};         ///< why the time may be wrong; empty: nothing speaks against it
+            bool cores_for_accelerators = false;  ///< as in Measurement
         };
 
         std::size_t scenario = 0;    ///< index
