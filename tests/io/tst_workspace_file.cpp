@@ -100,7 +100,7 @@ Workspace workspace(const std::string& network) {
                           7,
                           {{0.4, 0.4, true}},
                           {{{0, 1}, {0.25, 0.25, true}, {0.3, 0.3, true}, 0.29, 0.1 + 0.2, false},
-                           {{1, 1}, {0.3, 0.3, true}, {100, 0, false}, 0, 0, true}}};
+                           {{1, 1}, {0.3, 0.3, true}, {100, 0, false}, 0, 0, true, "disturbed", true}}};
     made.learned = {"placeto", 500, "policies/p.safetensors", run.progress.training};
     return made;
 }
@@ -187,6 +187,8 @@ private Q_SLOTS:
         QVERIFY(best.all[1].placement == Placement({1, 1}));
         QVERIFY(best.all[1].proposed && !best.all[1].measured.fits);
         QCOMPARE(best.all[0].measured.value_s, 0.3);
+        QVERIFY(best.all[0].warning.empty() && !best.all[0].cores_for_accelerators);
+        QVERIFY(best.all[1].warning == "disturbed" && best.all[1].cores_for_accelerators);
         QCOMPARE(found.learned->policy, std::string("placeto"));
         QVERIFY(*found.learned->curve == *made.learned->curve);
         // The same text, so that nothing is lost by reading.
