@@ -110,7 +110,7 @@ QString changeOf(const Workspace::Scenario& from, const Scenario* scenario, cons
                         : WorkspaceText::tr("the machine %1 has changed").arg(machine));
     if (!changed.isEmpty()) return changed.join(WorkspaceText::tr(" and "));
     // Times, rules and other things that the fingerprints leave out.
-    files.prepend(fileName(base.networkPath.string()));
+    files << fileName(base.networkPath.string());
     return WorkspaceText::tr("%1 has changed, or this version of Placewright simulates differently")
         .arg(files.join(WorkspaceText::tr(" or ")));
 }

@@ -543,8 +543,9 @@ private Q_SLOTS:
     void whatHasChangedIsNamed_data() {
         QTest::addColumn<QString>("changes");
         QTest::addColumn<QString>("reason");
-        QTest::newRow("profile") << "profile"
-                                 << "times.json has changed.";
+        QTest::newRow("profile")
+            << "profile"
+            << "times.json or wide.json has changed, or this version of Placewright simulates differently.";
         QTest::newRow("no profile") << "no profile"
                                     << "times.json is missing.";
         QTest::newRow("network") << "network"
