@@ -14,10 +14,10 @@ namespace placewright {
 /// missing.
 std::string unmeasured_text(const Problem& problem);
 
-/// Returns which links of the machine a profile's transfers replace by a latency or a bandwidth that is more than twice
-/// or less than half of what the machine says: "the transfers of the profile replace the figures of link 0 to 1: 4 us,
-/// 8 GB/s (1 ms, 100 MB/s by the machine file)"; empty if none. `given` is the machine without the profile, `used` the
-/// one with it.
+/// Returns which links of the machine a profile's transfers replace by a latency or a bandwidth that is more
+/// than twice or less than half of what the machine says: "the transfers of the profile replace the figures
+/// of link 0 to 1: 4 us, 8 GB/s (1 ms, 100 MB/s by the machine file)"; empty if none. `given` is the machine
+/// without the profile, `used` the one with it.
 std::string replaced_links_text(const Machine& given, const Machine& used);
 
 }  // namespace placewright

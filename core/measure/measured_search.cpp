@@ -38,7 +38,8 @@ public:
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   Bases) override {
         for (const ScoreCache::Fresh& fresh : cache_.look_up(placements, scores)) {
-            if (stop.stop_requested() || !run(placements[fresh.index], scores[fresh.index], stop)) return false;
+            if (stop.stop_requested() || !run(placements[fresh.index], scores[fresh.index], stop))
+                return false;
         }
         cache_.keep(scores);
         return true;
@@ -216,8 +217,8 @@ std::vector<MeasuredPlacement> continue_measured(
         if (!is_start(each.placement) && ++proposed == evaluations) enough.request_stop();
         if (report) report(each);
     };
-    const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, collected_in(measured, counted), known, runner);
+    const auto evaluator = measured_evaluator(problem, devices, options, penalty,
+                                              collected_in(measured, counted), known, runner);
     const std::uint64_t all = starts.size() + evaluations;
     const auto optimizer = algorithm.make({problem, seed, {starts.begin(), starts.end()}, all, nullptr, {}},
                                           with_population(algorithm, values, starts.size()));

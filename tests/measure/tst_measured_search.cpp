@@ -206,9 +206,8 @@ private Q_SLOTS:
         const std::vector<PhysicalDevice> devices(2);
         const auto known = measure_placements(problem, starts, devices, quick(), {}, {}, {}, runner);
         for (const char* algorithm : {"random", "cross-entropy", "genetic", "simulated-annealing"}) {
-            const auto measured =
-                continue_measured(problem, *find_algorithm(algorithm), {}, 1, starts, 5, devices, quick(), {}, {}, {},
-                                  known, runner);
+            const auto measured = continue_measured(problem, *find_algorithm(algorithm), {}, 1, starts, 5,
+                                                    devices, quick(), {}, {}, {}, known, runner);
             QVERIFY2(measured.size() > known.size() && measured.size() <= known.size() + 5, algorithm);
         }
     }
