@@ -118,6 +118,7 @@ int convert_file(const ConvertArguments& arguments) {
         return kDone;
     }
     const std::string asked = network.empty() ? files[0] : shipped.string();
+    // Before and after the name is looked up: the output may be a file that is not there, or one that ships.
     keep_apart(std::array{OutputFile{"output", files.back()}}, std::array{asked});
     const std::string input = find_network_file(asked).string();
     keep_apart(std::array{OutputFile{"output", files.back()}}, std::array{input});

@@ -735,7 +735,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->type_name("N");
     command
         .add_option("--measure-evaluations", measured_evaluations,
-                    "Go on from those of --measure-best [10] with N more that are run")
+                    "Search on from those that ran, or the 10 best, and run N more")
         ->check(usage::whole_number(0, 1'000'000))
         ->type_name("N");
     command.add_option("--measure-steps", measured_steps, "Steps of each placement that is run")

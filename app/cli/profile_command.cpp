@@ -93,7 +93,7 @@ int profile_ops(const ProfileArguments& arguments) {
         std::cerr << printable("placewright-cli: warning: " + warning, 8192) << '\n';
     const bool cancelled = interrupt.token().stop_requested();
     if (cancelled) {
-        std::cerr << "placewright-cli: cancelled; the times of the steps until then were written to "
+        std::cerr << "placewright-cli: cancelled; the times that were measured until then are in "
                   << printable(arguments.out, 4096) << '\n';
     } else if (arguments.transfers) {
         const double most_bytes = largest_message_bytes();

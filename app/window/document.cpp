@@ -553,8 +553,9 @@ QString Document::otherStepText(const Scenario& next) const {
     if (names.isEmpty()) return {};
     const QString step = stepText(*m_scenario, next);
     return names.size() == 1
-               ? tr("%1 measured another step (%2) and is hidden until you go back.").arg(names.front(), step)
-               : tr("%L1 measured runs are of another step (%2) and hidden until you go back.")
+               ? tr("%1 measured another step (%2) and is hidden; Ctrl+Z shows it again.")
+                     .arg(names.front(), step)
+               : tr("%L1 measured runs are of another step (%2) and are hidden; Ctrl+Z shows them again.")
                      .arg(names.size())
                      .arg(step);
 }

@@ -253,7 +253,7 @@ void Document::addBenchmark(Measurement measurement) {
         measurement.run.name = tr("Benchmark %1").arg(m_benchmarks).toStdString();
     }
     if (!sameStep(*m_benchmarked, *m_scenario))
-        text += tr("; it measured another step than that on screen (%1) and is hidden until you go back")
+        text += tr("; it measured another step than that on screen (%1) and is hidden")
                     .arg(stepText(*m_benchmarked, *m_scenario));
     m_measurements.add(m_benchmarked, std::move(measurement.run));
     Q_EMIT message(!warning.isEmpty(), text + QLatin1Char('.'));

@@ -74,7 +74,8 @@ std::string replaced_links_text(const Machine& given, const Machine& used) {
     }
     if (first.empty()) return first;
     return "the transfers of the profile replace the figures of " + first +
-           (others > 0 ? " and of " + std::to_string(others) + " more links" : "") +
+           (others > 0 ? " and of " + std::to_string(others) + (others == 1 ? " more link" : " more links")
+                       : "") +
            "; they were measured between devices of the same models";
 }
 

@@ -134,7 +134,7 @@ void TestCliBenchmark::aProfileReplacesLinksAloud() {
     QCOMPARE(found.status, 0);
     QVERIFY2(found.err.contains("the transfers of the profile replace the figures of up: ") &&
                  found.err.contains("1.00 ms, 1.00 GB/s by the machine file") &&
-                 found.err.contains("and of 1 more links"),
+                 found.err.contains("and of 1 more link;"),
              found.err);
     // Figures that are about those of the machine need no words.
     write_file(path("same.json"),

@@ -352,7 +352,7 @@ private Q_SLOTS:
         QVERIFY(shown.document.measured() == nullptr);
         QCOMPARE(runs(shown)->count(), 0);
         QVERIFY2(shown.message().contains("Benchmark 1 measured another step (another version of the "
-                                          "network) and is hidden until you go back"),
+                                          "network) and is hidden; Ctrl+Z shows it again"),
                  qPrintable(shown.message()));
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(shown.waitUntilIdle());
