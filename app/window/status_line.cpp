@@ -378,7 +378,9 @@ void StatusLine::showBound() {
         if (score.fits) {
             const double percent = whole_percent(score.value_s / bound->value_s - 1);
             const bool grouped = m_document->job().grouping.rule != GroupingRule::none;
-            if (percent > 0) {
+            if (!grouped && contradicts(bound->value_s, score.value_s)) {
+                status += tr(" (wrong, as this placement is faster: please report it)");
+            } else if (percent > 0) {
                 status += (grouped ? tr(" (at most %1 % above the best of these groups)")
                                    : tr(" (at most %1 % above optimal)"))
                               .arg(percent, 0, 'f', 0);

@@ -312,8 +312,13 @@ void prove_bounds(const Problem& problem, const Objective& objective, const Simu
     if (objective.is_step_time()) prove_step_time(problem, options, effort, found);
 }
 
+bool contradicts(double bound_s, double value_s) {
+    constexpr double kTolerance = 1e-5;
+    return std::isfinite(bound_s) && value_s < bound_s * (1 - kTolerance);
+}
+
 double whole_percent(double gap) {
-    constexpr double kNoise = 1e-6;
+    constexpr double kNoise = 3e-4;  // the proofs' tolerance (within_tolerance()), twice, and rounding
     return std::max(0.0, std::ceil(gap * 100 - kNoise));
 }
 

@@ -33,6 +33,10 @@ struct BoundEffort {
 void prove_bounds(const Problem& problem, const Objective& objective, const SimulationOptions& options,
                   const BoundEffort& effort, const std::function<void(Bound)>& found);
 
+/// Whether a placement that fits has a value below the bound by more than the tolerance of the proofs: one of
+/// the two is wrong.
+bool contradicts(double bound_s, double value_s);
+
 /// A gap (value / bound - 1) as an upper limit in whole per cent: rounded up, but ignoring floating-point
 /// noise.
 double whole_percent(double gap);

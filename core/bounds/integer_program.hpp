@@ -16,10 +16,15 @@ namespace placewright {
 inline constexpr double kNoLimit = kInfinity;
 
 /// Minimises cost * x subject to limits on every row and column; some columns are integers. The tolerances of
-/// the solvers are absolute: costs and factors should be of the order of one.
+/// the solvers are absolute: costs and factors should be of the order of one. A column without an upper limit
+/// must not exceed the cost in any solution.
 class IntegerProgram {
 public:
     using Column = int;
+
+    /// Returns the factor, or 0 for one so small that the solvers, which scale rows and columns, would take
+    /// rounding errors for part of the optimum. For factors that may be left out of a relaxation.
+    static double without_dust(double factor) { return factor < 1e-9 ? 0 : factor; }
 
     Column add_column(double lower, double upper, double cost = 0);
     Column add_binary(double cost = 0);
@@ -44,7 +49,8 @@ private:
 };
 
 struct Relaxation {
-    double value = 0;       ///< infinity if there is no solution
+    /// Lower bound on the cost, equal to the optimum but for rounding; infinity if there is no solution.
+    double value = 0;
     std::vector<double> x;  ///< [column]; empty without a solution
 };
 

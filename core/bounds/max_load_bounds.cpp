@@ -188,8 +188,8 @@ void add_memory(IntegerProgram& program, const LoadModel& model, const LoadClass
     if (bytes <= one.limit_bytes) return;
     program.begin_row(-kNoLimit, one.limit_bytes / bytes);
     for (GroupId group = 0; group < model.groups(); ++group) {
-        if (x[group] >= 0 && model.group_bytes[group] > 0)
-            program.add(x[group], model.group_bytes[group] / bytes);
+        const double share = IntegerProgram::without_dust(model.group_bytes[group] / bytes);
+        if (x[group] >= 0 && share > 0) program.add(x[group], share);
     }
 }
 
@@ -373,6 +373,7 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     for (GroupId group = 0; group < model.groups(); ++group) {
         if (may_have(device_class, group)) x[group] = program.add_binary(one.group_s[group] / unit_s);
     }
+    if (program.columns() == 0) return 0;  // other classes have all groups
     add_borders(program, model, one, x,
                 [&](double seconds) { return program.add_column(0, 1, seconds / unit_s); });
     const double average_s = (all_s - taken_s) / one.count();
@@ -428,11 +429,11 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
             const std::vector<IntegerProgram::Column>& here = x[c][i];
             std::vector<std::pair<IntegerProgram::Column, double>> load;
             for (GroupId group = 0; group < model.groups(); ++group) {
-                if (here[group] >= 0 && one.group_s[group] > 0)
-                    load.emplace_back(here[group], one.group_s[group] / unit_s_);
+                const double seconds = IntegerProgram::without_dust(one.group_s[group] / unit_s_);
+                if (here[group] >= 0 && seconds > 0) load.emplace_back(here[group], seconds);
             }
             add_borders(program_, model, one, here, [&](double seconds) {
-                load.emplace_back(program_.add_column(0, 1), seconds / unit_s_);
+                load.emplace_back(program_.add_column(0, 1), IntegerProgram::without_dust(seconds / unit_s_));
                 return load.back().first;
             });
             program_.begin_row(0, kNoLimit);
@@ -442,8 +443,8 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
                 // Redundant, but only a row of integer columns yields cover cuts.
                 program_.begin_row(-kNoLimit, cutoff_s / unit_s_);
                 for (GroupId group = 0; group < model.groups(); ++group) {
-                    if (here[group] >= 0 && one.group_s[group] > 0)
-                        program_.add(here[group], one.group_s[group] / unit_s_);
+                    const double seconds = IntegerProgram::without_dust(one.group_s[group] / unit_s_);
+                    if (here[group] >= 0 && seconds > 0) program_.add(here[group], seconds);
                 }
             }
             add_memory(program_, model, one, here);

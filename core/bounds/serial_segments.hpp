@@ -13,7 +13,8 @@ namespace placewright {
 /// every lower bound that follows from precedence, transfers and loads holds for the given problem.
 ///
 /// Segments are left alone if data enters them from another group in several tensors, or leaves them in
-/// several, since the transfers then depend on the order. Returns nothing if there is nothing to add, or if
+/// several, since the transfers then depend on the order; and if a tensor that passes by one of the two ops
+/// could be later than what passes through it. Returns nothing if there is nothing to add, or if
 /// devices have several streams. O(ops + edges).
 std::optional<Problem> with_serial_segments(const Problem& problem);
 

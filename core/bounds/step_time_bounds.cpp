@@ -235,7 +235,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
             for (GroupId group = 0; group < problem.groups; ++group) {
                 for (const auto& [where, column] : choices_[group]) {
                     const double load_s = loads.time_s[std::size_t{group} * problem.devices + device];
-                    if (where == device && load_s > 0) program_.add(column, -load_s / unit_s_);
+                    const double load = IntegerProgram::without_dust(load_s / unit_s_);
+                    if (where == device && load > 0) program_.add(column, -load);
                 }
             }
         }
@@ -247,7 +248,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
         program_.begin_row(-kNoLimit, problem.memory_limit_bytes[device] / all_bytes);
         for (GroupId group = 0; group < problem.groups; ++group) {
             for (const auto& [where, column] : choices_[group]) {
-                if (where == device && bytes[group] > 0) program_.add(column, bytes[group] / all_bytes);
+                const double share = IntegerProgram::without_dust(bytes[group] / all_bytes);
+                if (where == device && share > 0) program_.add(column, share);
             }
         }
     }
@@ -260,7 +262,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
         program_.add(end[op], 1);
     };
     const auto time = [&](OpId op, DeviceId device) {
-        return times_s[std::size_t{op} * problem.devices + device] * rounds / unit_s_;
+        return IntegerProgram::without_dust(times_s[std::size_t{op} * problem.devices + device] * rounds /
+                                            unit_s_);
     };
     for (OpId op = 0; op < problem.ops; ++op) {
         program_.begin_row(0, kNoLimit);
@@ -288,7 +291,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
                 for (const auto& [to, column] : choices_[group]) {
                     if (to != from) least_s = std::min(least_s, least_transfer_s(problem, tensor, from, to));
                 }
-                const double crossing = std::isfinite(least_s) ? least_s * rounds / unit_s_ : 0;
+                const double crossing =
+                    std::isfinite(least_s) ? IntegerProgram::without_dust(least_s * rounds / unit_s_) : 0;
                 begin_end_row(op);
                 program_.add(end[producer], -1);
                 if (crossing > 0) program_.add(from_column, -crossing);

@@ -7,6 +7,33 @@
 #include <vector>
 
 namespace placewright {
+namespace {
+
+/// The least seconds in which a channel carries what ops read that hold `left_bytes` in all.
+double least_seconds_of(const Problem& problem, std::size_t channel_class, double left_bytes) {
+    struct Item {
+        double bytes = 0, seconds = 0;
+    };
+    std::vector<Item> items;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        Item item{problem.resident_bytes[op], 0};
+        if (item.bytes == 0) continue;
+        if (const TensorId read = problem.streamed[op]; read != kNoTensor)
+            item.seconds = problem.transfer_s[std::size_t{read} * problem.channel_classes + channel_class];
+        items.push_back(item);
+    }
+    std::ranges::sort(items, {}, [](const Item& item) { return item.seconds / item.bytes; });
+    double seconds = 0;
+    for (const Item& item : items) {
+        const double share = std::min(1.0, left_bytes / item.bytes);
+        seconds += share * item.seconds;
+        left_bytes -= share * item.bytes;
+        if (left_bytes <= 0) break;
+    }
+    return seconds;
+}
+
+}  // namespace
 
 std::optional<Problem> without_streams(const Problem& problem) {
     if (!problem.streams_to) return {};
@@ -54,30 +81,11 @@ std::optional<double> least_streaming_s(const Problem& problem) {
     }
     if (left_bytes <= 0) return {};
 
-    struct Item {
-        double bytes = 0, seconds = 0;
-    };
-    std::vector<Item> items;
     const std::size_t route = std::size_t{*cpu} * problem.devices + *problem.streams_to;
-    for (OpId op = 0; op < problem.ops; ++op) {
-        Item item{problem.resident_bytes[op], 0};
-        if (item.bytes == 0) continue;
-        for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i) {
-            if (problem.streamed[op] == kNoTensor) break;
-            item.seconds = std::max(
-                item.seconds, problem.transfer_s[std::size_t{problem.streamed[op]} * problem.channel_classes +
-                                                 problem.channel_class[problem.route_channel[i]]]);
-        }
-        items.push_back(item);
-    }
-    std::ranges::sort(items, {}, [](const Item& item) { return item.seconds / item.bytes; });
     double seconds = 0;
-    for (const Item& item : items) {
-        const double share = std::min(1.0, left_bytes / item.bytes);
-        seconds += share * item.seconds;
-        left_bytes -= share * item.bytes;
-        if (left_bytes <= 0) break;
-    }
+    for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i)
+        seconds = std::max(
+            seconds, least_seconds_of(problem, problem.channel_class[problem.route_channel[i]], left_bytes));
     return seconds;
 }
 

@@ -13,7 +13,7 @@ namespace placewright {
 /// placed elsewhere than its reader may run on the same device. Nothing for a problem without streams.
 std::optional<Problem> without_streams(const Problem& problem);
 
-/// The least seconds in which the slowest channel between the CPU and the device that runs its ops carries
+/// The least seconds in which the busiest channel between the CPU and the device that runs its ops carries
 /// what these read, if ops stay on the CPU as far as the accelerators have no room for what ops hold (the
 /// fractional knapsack of Dantzig, 1957). Nothing without streams, with several CPUs, and if all fits.
 std::optional<double> least_streaming_s(const Problem& problem);

@@ -259,6 +259,8 @@ Bound bound_of(const Job& job, Bound bound) {
 std::string above_bound_text(const Job& job, const Score& score, const Bound& bound) {
     if (!score.fits || bound.value_s <= 0) return {};
     const std::string groups = groups_text(job);
+    if (groups.empty() && contradicts(bound.value_s, score.value_s))
+        return "below a bound that must be wrong: please report it";
     const double percent = whole_percent(score.value_s / bound.value_s - 1);
     return (percent > 0 ? "at most " + format_count(percent) + " % above " : std::string()) +
            (groups.empty() ? "optimal" : "the best" + groups);

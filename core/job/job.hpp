@@ -159,7 +159,8 @@ std::string groups_text(const Job& job);
 /// Returns a bound of the job's problem whose proof names the groups that it holds for.
 Bound bound_of(const Job& job, Bound bound);
 /// Returns how far a score may be above the best one, "at most 3 % above optimal" or "optimal", rounded up so
-/// that it is true; empty if the score does not fit or the bound is not above 0.
+/// that it is true; empty if the score does not fit or the bound is not above 0. A score below the bound is
+/// said to show that the bound is wrong.
 std::string above_bound_text(const Job& job, const Score& score, const Bound& bound);
 /// Returns the tightest of quick_bounds() on the objective's value, as bound_of().
 Bound tightest_bound(const Job& job);

@@ -8,6 +8,7 @@
 
 #include "core/bounds/max_load_bounds.hpp"
 #include "core/bounds/step_time_bounds.hpp"
+#include "core/bounds/streaming_bounds.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/sim/max_load.hpp"
@@ -48,7 +49,10 @@ Model make_model(const Problem& problem, bool for_max_load, const SimulationOpti
         return Model{program.program(), program.unit_s(),
                      [=](std::span<const double> x) { return program.placement(x); }};
     };
-    if (!for_max_load) return of(StepProgramme(problem, simulation));
+    if (!for_max_load) {
+        const std::optional<Problem> still = without_streams(problem);
+        return of(StepProgramme(still ? *still : problem, simulation));
+    }
     const LoadModel loads = load_model(problem);
     const double average_s = balanced_load_s(loads, own_loads(loads), stop).value_or(0);
     LoadProgramme programme(loads, cut_loads(loads, average_s, std::numeric_limits<std::size_t>::max(), stop),
