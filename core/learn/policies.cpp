@@ -59,15 +59,20 @@ private:
         return {design.policy, design.training, {std::move(item)}, context.seed, updates};
     }
 
-    /// Returns false if it was stopped.
+    /// Returns false if it was stopped, or if all further episodes show known placements.
     bool draw() {
         asked_.clear();
         scores_.clear();
         next_ = 0;
-        const std::span<const Episode> episodes = trainer_.begin(stop());
-        if (episodes.empty()) return false;
-        for (const Episode& episode : episodes)
-            asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
+        while (asked_.empty()) {
+            const std::span<const Episode> episodes = trainer_.begin(stop());
+            if (episodes.empty()) return false;
+            for (const Episode& episode : episodes)
+                asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
+            if (!asked_.empty()) break;
+            if (trainer_.only_imitates()) return false;
+            trainer_.finish(std::vector<std::vector<Score>>(episodes.size()));
+        }
         scores_.assign(asked_.size(), {});
         return true;
     }

@@ -128,6 +128,11 @@ double Trainer::schedule(double first, double last) const {
     return first + (last - first) * done;
 }
 
+bool Trainer::only_imitates() const {
+    return !policy_->improves() && options_.final_imitation >= 1 &&
+           schedule(options_.imitation, options_.final_imitation) >= 1;
+}
+
 Placement Trainer::start(std::size_t graph, Random& random) const {
     const DeviceChoices& choices = graphs_[graph].graph->choices;
     if (options_.start == "random") return choices.random_placement(random);

@@ -158,6 +158,9 @@ public:
     /// unchanged if peers throw.
     void finish(std::span<const std::vector<Score>> scores);
 
+    /// Whether all further episodes show placements, once one is known of each graph.
+    bool only_imitates() const;
+
     /// Returns the number of placements that one update scores, over all workers.
     std::uint64_t evaluations_per_update() const;
 

@@ -217,6 +217,45 @@ private Q_SLOTS:
         QVERIFY(result.end == SearchEnd::exhausted || result.progress.elapsed_s >= budget.seconds);
     }
 
+    /// Stages that are not needed are passed over, the last one too.
+    void instant_ends_without_a_refinement() {
+        const ProblemPtr problem = test::problem(test::fork_join(6), test::uniform_machine(3));
+        const SearchResult result = search("instant", problem, 10'000, {{"refinement", whole(0)}});
+        QCOMPARE(result.end, SearchEnd::exhausted);
+        QVERIFY(result.progress.best.fits);
+    }
+
+    /// Episodes that show known placements are not scored; those after them are.
+    void imitation_does_not_end_a_search() {
+        const AlgorithmInfo& info = *find_algorithm("list-policy");
+        if (!info.missing.empty()) QSKIP(info.missing.c_str());
+        const ProblemPtr problem = test::problem(test::fork_join(6), test::uniform_machine(3));
+        const auto evaluations = [&](double imitation) {
+            const OptionValues values{
+                {"imitation", imitation}, {"final_imitation", imitation}, {"workers", whole(2)}};
+            const auto optimizer = info.make({problem, 1, {}, 20}, values);
+            const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
+            const SearchResult result = run_search(*optimizer, *evaluator, {20});
+            return std::pair(result.progress.evaluations, result.end);
+        };
+        QCOMPARE(evaluations(0.9), std::pair(std::uint64_t{20}, SearchEnd::budget));
+        // Nothing is drawn any more.
+        QCOMPARE(evaluations(1), std::pair(std::uint64_t{2}, SearchEnd::exhausted));
+    }
+
+    /// "given" takes the given placements in turn; the other starts do without them.
+    void hill_climbing_starts_where_it_is_told_to() {
+        const ProblemPtr problem = test::problem(test::fork_join(6), test::uniform_machine(3));
+        const Placement given(problem->groups, 2);
+        const auto first = [&](const char* start) {
+            return make("hill-climbing", problem, {{"start", text(start)}}, 1, {given})->ask(1).front();
+        };
+        QCOMPARE(make("hill-climbing", problem, {}, 1, {given})->ask(1).front(), given);
+        QCOMPARE(first("given"), given);
+        QCOMPARE(first("single-device"), Placement(problem->groups, 0));
+        QVERIFY(first("random") != given && first("random") != Placement(problem->groups, 0));
+    }
+
     void wrong_options_are_refused() {
         const ProblemPtr problem = test::problem(test::chain(3), test::uniform_machine(2));
         for (const AlgorithmInfo& info : algorithms()) {

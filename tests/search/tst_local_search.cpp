@@ -192,6 +192,49 @@ private Q_SLOTS:
         QCOMPARE(search("linear-search", problem, 242).end, SearchEnd::budget);
     }
 
+    /// Placements without an objective (block latency of blocks that wait for each other) say nothing about
+    /// the temperature.
+    void annealing_is_not_heated_by_what_is_not_defined() {
+        const ProblemPtr problem = test::problem(test::chain(24), test::uniform_machine(2));
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            const auto optimizer = find_algorithm("simulated-annealing")
+                                       ->make({problem, seed, {}, 4000}, {{"start", text("random")},
+                                                                          {"steps", whole(0)},
+                                                                          {"block_moves", 0.0},
+                                                                          {"fresh_starts", false}});
+            std::size_t left = 24;
+            for (int evaluation = 0; evaluation < 4000; ++evaluation) {
+                const Placement& placement = optimizer->ask(1).front();
+                const auto elsewhere = static_cast<std::size_t>(std::ranges::count(placement, DeviceId{1}));
+                Random own(seed * 1000 + static_cast<std::uint64_t>(evaluation));
+                const double value_s = 1 + static_cast<double>(elsewhere);
+                optimizer->tell(std::vector<Score>{
+                    elsewhere > 0 && own.chance(0.3) ? kUndefinedScore : Score{value_s, value_s, true}});
+                left = std::min(left, elsewhere);
+            }
+            QCOMPARE(left, std::size_t{0});
+        }
+    }
+
+    /// All moves of one op: as many as there are, however few are asked for at a time.
+    void tabu_asks_for_all_moves_in_parts() {
+        const ProblemPtr problem = test::problem(test::chain(7), test::uniform_machine(4));
+        const auto optimizer =
+            make("tabu", problem, {{"sample", whole(0)}, {"start", text("single-device")}});
+        const Placement start = optimizer->ask(5).front();
+        optimizer->tell(std::vector<Score>{{1, 1, true}});
+        std::set<Placement> neighbours;
+        while (neighbours.size() < 21) {
+            const auto batch = optimizer->ask(5);
+            QVERIFY(!batch.empty() && batch.size() <= 5);
+            for (const Placement& placement : batch) {
+                QCOMPARE(std::ranges::mismatch(placement, start).in1 != placement.end(), true);
+                QVERIFY(neighbours.insert(placement).second);
+            }
+            optimizer->tell(std::vector<Score>(batch.size(), Score{2, 2, true}));
+        }
+    }
+
     void linear_search_keeps_to_the_choices() {
         GraphBuilder builder("constrained");
         for (const char* name : {"a", "b", "c"}) {

@@ -12,7 +12,7 @@ namespace {
 
 struct HillClimbingOptions {
     std::string neighbourhood = "random";
-    std::string start = "single-device";
+    std::string start = "given";
     double merge_moves = 0.2;
     bool accept_equal = false;
     std::size_t patience = 1000;
@@ -28,8 +28,10 @@ const OptionSchema<HillClimbingOptions>& hill_climbing_schema() {
             .add("neighbourhood", &Options::neighbourhood, {"random", "first", "steepest"},
                  "random: one random move of an op at a time, accepted if better; first: all single-op moves "
                  "in random order, each accepted if better; steepest: the best of all single-op moves.")
-            .add("start", &Options::start, {"single-device", "random", "cpu"},
-                 "Start placement; restarts are random. cpu: everything on the first CPU, if there is one.")
+            .add("start", &Options::start, {"given", "single-device", "random", "cpu"},
+                 "Start placement; restarts are random. given: the given placements one after the other, or "
+                 "a single device if there are none; the others ignore given placements. cpu: everything on "
+                 "the first CPU, if there is one.")
             .add("merge_moves", &Options::merge_moves, 0, 1,
                  std::string("random, first: share of the moves that move whole pieces. ") + kMergeHelp +
                      " first, steepest: if positive, such moves are tried where no move of one op helps.")
@@ -55,6 +57,7 @@ public:
           random_(context.seed),
           pieces_(choices_),
           starts_(checked_seeds(context)) {
+        if (options.start != "given") starts_.clear();
         if (starts_.empty() && options.start != "random") starts_.push_back(start_placement());
     }
 

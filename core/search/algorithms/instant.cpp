@@ -51,7 +51,10 @@ public:
         for (Placement& placement : accelerators_.on_each_device()) first.push_back(std::move(placement));
         stage_ = propose_in_turn(std::move(first));
         if (context.guide != nullptr) {
-            next_.emplace_back([this, draws = options.draws] {
+            // Draws are made all at once, so those that cannot be scored are left out.
+            const auto draws = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(options.draws, context.evaluations.value_or(options.draws)));
+            next_.emplace_back([this, draws] {
                 Random random(context_.seed);
                 return propose_in_turn(context_.guide->starts(draws, random, stop()));
             });
@@ -116,8 +119,10 @@ public:
 
     const Placement* base(std::size_t i) const override { return annealing_ ? stage_->base(i) : nullptr; }
 
-    bool proposes_ahead() const override { return stage_->proposes_ahead(); }
-    std::span<const Scored> counted() const override { return stage_->counted(); }
+    bool proposes_ahead() const override { return stage_ != nullptr && stage_->proposes_ahead(); }
+    std::span<const Scored> counted() const override {
+        return stage_ != nullptr ? stage_->counted() : std::span<const Scored>();
+    }
 
     void tell(std::span<const Score> scores) override {
         if (!annealing_) {
@@ -143,9 +148,9 @@ private:
     }
 
     SearchContext context_;
-    DeviceChoices accelerators_;  ///< without CPUs, as far as there is a choice
-    std::size_t refinement_;      ///< evaluations of the annealing
-    std::unique_ptr<Optimizer> stage_;
+    DeviceChoices accelerators_;        ///< without CPUs, as far as there is a choice
+    std::size_t refinement_;            ///< evaluations of the annealing
+    std::unique_ptr<Optimizer> stage_;  ///< null where a stage was not needed
     std::vector<std::function<std::unique_ptr<Optimizer>()>> next_;  ///< the next one last
     std::vector<Built> built_;
     std::span<const Placement> asked_;

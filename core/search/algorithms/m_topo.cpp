@@ -17,11 +17,13 @@ struct TopoOptions {
 
 const OptionSchema<TopoOptions>& topo_schema() {
     using Options = TopoOptions;
-    static const auto schema = OptionSchema<Options>{}
-                                   .add("devices", &Options::devices, 0, 1024,
-                                        "Number of devices to use, the fastest first; 0: all.")
-                                   .add("attempts", &Options::attempts, 1, 10, kAttemptsHelp)
-                                   .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("devices", &Options::devices, 0, 1024,
+                 "Number of devices to use, the fastest first; 0: all. What does not fit them "
+                 "goes to others.")
+            .add("attempts", &Options::attempts, 1, 10, kAttemptsHelp)
+            .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
     return schema;
 }
 

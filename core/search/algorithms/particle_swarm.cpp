@@ -25,7 +25,8 @@ const OptionSchema<ParticleSwarmOptions>& particle_swarm_schema() {
     using Options = ParticleSwarmOptions;
     static const auto schema =
         OptionSchema<Options>{}
-            .add("swarm_size", &Options::swarm_size, 1, 100'000, "Number of particles.")
+            .add("swarm_size", &Options::swarm_size, 1, 100'000,
+                 "Number of particles, at least one for each start placement.")
             .add("inertia", &Options::inertia, 0, 1, "Share of its velocity that a particle keeps (w).")
             .add("personal_weight", &Options::personal_weight, 0, 10,
                  "Pull towards the best position of the particle (l1).")

@@ -125,9 +125,10 @@ private:
         return random_.chance(logistic() ? 1 / (1 + std::exp(by_temperature)) : std::exp(-by_temperature));
     }
 
-    /// Uses step times only: memory penalties would make the temperature far too high for placements that
-    /// fit.
+    /// Uses step times only: memory penalties, and the score of placements without an objective, would make
+    /// the temperature far too high for placements that fit.
     void calibrate(const Score& from, const Score& to) {
+        if (from == kUndefinedScore || to == kUndefinedScore) return;
         ++seen_;
         if (to.value_s > from.value_s) {
             ++rises_;

@@ -64,21 +64,27 @@ public:
     std::size_t begin_ask(std::size_t limit) override {
         if (!starts_.empty()) return asked_ = std::min(limit, starts_.size());
         if (ended_ || choices_.movable().empty()) return asked_ = 0;
-        if (scored_ == neighbours_.size()) propose();
-        return asked_ = std::min(limit, neighbours_.size() - scored_);
+        if (scored_ == count()) propose();
+        asked_ = std::min(limit, count() - scored_);
+        if (neighbours_.size() < asked_) neighbours_.resize(asked_);
+        return asked_;
     }
 
     void make(std::size_t i) override {
-        if (!starts_.empty() || options_.sample == 0) return;
-        Random own(seeds_[scored_ + i]);
-        Placement& neighbour = neighbours_[scored_ + i];
+        if (!starts_.empty()) return;
+        Placement& neighbour = neighbours_[i];
         neighbour = current_;
-        neighbourhood_.move(neighbour, own);
+        if (options_.sample == 0) {
+            const Move& move = moves_[scored_ + i];
+            neighbour[move.group] = move.device;
+        } else {
+            Random own(seeds_[scored_ + i]);
+            neighbourhood_.move(neighbour, own);
+        }
     }
 
     std::span<const Placement> asked() const override {
-        if (!starts_.empty()) return std::span(starts_).first(asked_);
-        return std::span(neighbours_).subspan(scored_, asked_);
+        return std::span(starts_.empty() ? neighbours_ : starts_).first(asked_);
     }
 
     const Placement* base(std::size_t /*i*/) const override { return starts_.empty() ? &current_ : nullptr; }
@@ -88,15 +94,15 @@ public:
             tell_starts(scores);
             return;
         }
-        for (const Score& score : scores) {
-            const Placement& neighbour = neighbours_[scored_++];
-            if (score.penalised_s >= next_s_ ||
-                (is_tabu(neighbour) && !(options_.aspiration && score.penalised_s < best_s_)))
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (scores[i].penalised_s >= next_s_ ||
+                (is_tabu(neighbours_[i]) && !(options_.aspiration && scores[i].penalised_s < best_s_)))
                 continue;
-            next_ = neighbour;
-            next_s_ = score.penalised_s;
+            next_ = neighbours_[i];
+            next_s_ = scores[i].penalised_s;
         }
-        if (scored_ == neighbours_.size()) step();
+        scored_ += scores.size();
+        if (scored_ == count()) step();
     }
 
     void learn(std::span<const Placement> placements, std::span<const Score> scores) override {
@@ -104,7 +110,8 @@ public:
             if (scores[i].penalised_s >= best_s_) continue;
             current_ = placements[i];
             current_s_ = scores[i].penalised_s;
-            neighbours_.clear();
+            moves_.clear();
+            seeds_.clear();
             scored_ = 0;
             note_best();
         }
@@ -135,18 +142,18 @@ private:
         if (options_.sample > 0) {
             seeds_.resize(options_.sample);
             for (std::uint64_t& seed : seeds_) seed = random_.bits();
-            neighbours_.resize(options_.sample);
             return;
         }
-        neighbours_.clear();
+        moves_.clear();
         for (const GroupId group : choices_.movable()) {
             for (const DeviceId device : choices_.of(group)) {
-                if (device == current_[group]) continue;
-                neighbours_.push_back(current_);
-                neighbours_.back()[group] = device;
+                if (device != current_[group]) moves_.push_back({group, device});
             }
         }
     }
+
+    /// Neighbours of this step.
+    std::size_t count() const { return options_.sample == 0 ? moves_.size() : seeds_.size(); }
 
     std::size_t& tabu_until(GroupId group, DeviceId device) {
         return tabu_until_[std::size_t{group} * choices_.problem().devices + device];
@@ -206,8 +213,9 @@ private:
     std::size_t step_ = 0, best_step_ = 0, restarted_ = 0;
     bool ended_ = false;
 
-    std::vector<Placement> neighbours_;
-    std::vector<std::uint64_t> seeds_;  ///< [neighbour]
+    std::vector<Move> moves_;            ///< [neighbour] of all moves of one op
+    std::vector<std::uint64_t> seeds_;   ///< [neighbour] of random ones
+    std::vector<Placement> neighbours_;  ///< those asked for: all of them would need too much memory
     std::size_t scored_ = 0, asked_ = 0;
     Placement next_;  ///< best allowed neighbour scored so far
     double next_s_ = kInfinity;
