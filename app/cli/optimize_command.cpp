@@ -241,7 +241,8 @@ void print_found(const Job& job, const Found& found) {
                                                              : "")
               << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.objective->is_step_time() ? "" : std::string(job.objective->title) + ' ')
-              << format_seconds(best.value_s);
+              << (best == kUndefinedScore ? "not defined" : format_seconds(best.value_s));
+    if (!best.fits && best != kUndefinedScore) std::cout << ", does not fit the memory";
     std::cout << bound_text(job, best, found.bound);
     if (is_compared(job, best)) {
         std::cout << ", "
@@ -397,7 +398,7 @@ public:
                     std::move(measured),
                     std::move(whole)};
         warn_of_cpu(job_, found.placement(), outcome, cpu_advice());
-        if (!found.cancelled()) {
+        if (!found.cancelled() && found.progress().best != kUndefinedScore) {
             const bool fits = found.progress().best.fits;
             found.remedies = remedies_for(search_.job, job_, found.placement(), fits);
             found.on_accelerator =
@@ -679,7 +680,14 @@ private:
         if (stopped_by_a_rank) return kInternalError;
         if (found.cancelled()) return kCancelled;
         if (found.progress().best.fits) return kDone;
-        print_nothing_fits(search_.job.memory_rule);
+        if (found.progress().best == kUndefinedScore) {
+            std::cerr << "placewright-cli: " << job_.objective->title
+                      << " is not defined for any placement that was tried: "
+                      << assess(job_, found.placement(), found.outcome).undefined
+                      << "; try another algorithm, such as --algorithm auto\n";
+        } else {
+            print_nothing_fits(search_.job.memory_rule);
+        }
         return kNothingFits;
     }
 

@@ -128,6 +128,13 @@ private Q_SLOTS:
         QCOMPARE(sums(training.graph).flops,
                  2.0 * 100 * (4 * kLayerWeights + 64 * 1000) + 4.0 * 4 * 64 * pairs);
         QCOMPARE(sums(training.graph).resident_bytes, 0);
+        QCOMPARE(training.notes.size(), std::size_t{0});
+        // Gradients of 4 bits are not those of any training.
+        options.weights = WeightType::int4;
+        const std::vector<std::string> notes = read(small_llama(), options).notes;
+        QCOMPARE(notes.size(), std::size_t{1});
+        QVERIFY2(notes[0].find("give a type of 16 or 32 bits with --dtype") != std::string::npos,
+                 notes[0].c_str());
     }
 
     void aWindowLimitsTheCache() {

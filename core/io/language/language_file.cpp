@@ -19,6 +19,11 @@ std::string file_name(const Path& path) {
     return printable(path.string(), 4096);
 }
 
+/// Whether linear weights have less than 16 bits; of a GGUF file, only if the options say so.
+bool is_quantized(const LanguageModel& model, const LanguageOptions& options) {
+    return options.weights ? bits_of(*options.weights) < 16 : model.quantization != Quantization::none;
+}
+
 NetworkFile network(const Path& path, const LanguageModel& model, std::optional<std::int64_t> batch,
                     const LanguageOptions& options, TensorBook& book) {
     NetworkFile result;
@@ -36,6 +41,13 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
     if (result.longest_sequence > 0 && *used.sequence > model.limit)
         result.notes.push_back("the sequence of " + std::to_string(*used.sequence) +
                                " tokens is longer than the model's limit of " + std::to_string(model.limit));
+    if (used.phase == LanguagePhase::training && is_quantized(model, used))
+        result.notes.push_back(
+            "weights of less than 16 bits are not trained as they are: the memory of a training step, in "
+            "which "
+            "gradients and the optimizer are counted in the type of the weights, is too small; give a type "
+            "of "
+            "16 or 32 bits with --dtype");
     try {
         result.graph = language_graph(model, used, batch.value_or(1), book);
     } catch (const std::invalid_argument& error) {
