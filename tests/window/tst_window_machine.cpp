@@ -144,15 +144,16 @@ private Q_SLOTS:
 
     void anEditedMachineKeepsItsNameInOtherWindows() {
         const auto forget = qScopeGuard([] { settings::machine.set(QString()); });
+        const auto name = QStringLiteral("4x V100, NVLink (edited)");
         {
             Shown shown;
             QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
             enter(openEditor(shown)->devices(), 1, kMemory, QStringLiteral("8.5"));
+            QTRY_COMPARE(find<QComboBox>(&shown.window, "machine")->currentText(), name);
             QVERIFY(shown.waitUntilIdle());
             settings::machine.set(shown.document.machineFile());  // as when the window closes
         }
         Shown other;
-        const auto name = QStringLiteral("4x V100, NVLink (edited)");
         QCOMPARE(find<QComboBox>(&other.window, "machine")->currentText(), name);
         const auto labels = other.window.findChild<StartPage*>()->findChildren<QLabel*>();
         QVERIFY(std::ranges::any_of(labels, [&](const QLabel* label) {
