@@ -22,8 +22,8 @@ class IntegerProgram {
 public:
     using Column = int;
 
-    /// Returns the factor, or 0 for one so small that the solvers, which scale rows and columns, would take
-    /// rounding errors for part of the optimum. For factors that may be left out of a relaxation.
+    /// Returns the factor, or 0 for one below the tolerances of the solvers. For factors that may be left out
+    /// of a relaxation.
     static double without_dust(double factor) { return factor < 1e-9 ? 0 : factor; }
 
     Column add_column(double lower, double upper, double cost = 0);

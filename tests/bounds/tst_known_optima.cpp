@@ -107,6 +107,7 @@ double optimum_s(const Case& given) {
     const auto evaluator = objective_evaluator(given.problem, *given.objective, given.simulation, {}, 1);
     double least_s = kInfinity;
     for_each_placement(*given.problem, [&](const Placement& placement) {
+        if (obeying(*given.problem, placement) != placement) return;
         Score score;
         evaluator->evaluate({&placement, 1}, {&score, 1}, {}, {});
         if (score.fits) least_s = std::min(least_s, score.value_s);
@@ -221,6 +222,49 @@ Case bytes_beside_seconds() {
                  options)};
 }
 
+/// Ops of a microsecond and a second, links without and with latency: factors of a millionth.
+Case microseconds_beside_seconds() {
+    GraphBuilder graph("microseconds beside seconds", 1, Training::none);
+    graph.add(timed("op0", 1e-6, 1e-3, {4}), {});
+    graph.add(timed("op1", 1e-6, 0.5, {1}), {"op0"});
+    graph.add(timed("op2", 1, 1e-3, {4}), {"op0"});
+    graph.add(timed("op3", 1, 1, {1000}), {"op1"});
+    graph.add(timed("op4", 0.5, 1e-3, {1}), {"op2"});
+    graph.add(timed("op5", 0.5, 0.5, {100}), {"op3"});
+    return {measured(graph.build(), linked({device("gpu:0", DeviceKind::gpu, "fast"),
+                                            device("gpu:1", DeviceKind::gpu, "slow"),
+                                            device("gpu:2", DeviceKind::gpu, "slow")},
+                                           [](DeviceId from, DeviceId to) {
+                                               if (from == 0)
+                                                   return to == 1 ? channel(1e10, 1) : channel(1e9, 1);
+                                               if (from == 1)
+                                                   return to == 0 ? channel(1e12, 1e-3) : channel(1e9, 0.1);
+                                               return to == 0 ? channel(1e9) : channel(1e11);
+                                           }))};
+}
+
+/// The same with two ops that are kept apart.
+Case microseconds_apart() {
+    GraphBuilder graph("microseconds apart", 1, Training::none);
+    graph.add(timed("op0", 1, 0.5, {4}), {});
+    graph.add(timed("op1", 1e-6, 1, {1}), {"op0"});
+    graph.add(timed("op2", 1e-3, 1e-6, {1}), {"op1"});
+    graph.add(timed("op3", 1e-6, 0.1, {1}), {"op1"});
+    graph.add(timed("op4", 0.1, 1e-3, {1'000'000}), {"op2"});
+    ProblemOptions options;
+    options.constraints.rules.push_back({Constraint::Rule::apart, {{"op0"}, {"op4"}}});
+    return {
+        measured(graph.build(),
+                 linked({device("gpu:0", DeviceKind::gpu, "fast"), device("gpu:1", DeviceKind::gpu, "fast"),
+                         device("gpu:2", DeviceKind::gpu, "slow")},
+                        [](DeviceId from, DeviceId to) {
+                            if (from == 0) return to == 1 ? channel(1e12, 0.1) : channel(1e9);
+                            if (from == 1) return to == 0 ? channel(1e9, 1) : channel(1e11, 0.1);
+                            return to == 0 ? channel(1e10) : channel(1e10, 1e-3);
+                        }),
+                 options)};
+}
+
 }  // namespace
 
 class TestKnownOptima : public QObject {
@@ -235,6 +279,8 @@ private Q_SLOTS:
         QTest::newRow("channels by size") << &channels_by_size;
         QTest::newRow("copies beside ops") << &copies_beside_ops;
         QTest::newRow("bytes beside seconds") << &bytes_beside_seconds;
+        QTest::newRow("microseconds beside seconds") << &microseconds_beside_seconds;
+        QTest::newRow("microseconds apart") << &microseconds_apart;
     }
 
     void boundsHold() {

@@ -44,10 +44,8 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
     if (used.phase == LanguagePhase::training && is_quantized(model, used))
         result.notes.push_back(
             "weights of less than 16 bits are not trained as they are: the memory of a training step, in "
-            "which "
-            "gradients and the optimizer are counted in the type of the weights, is too small; give a type "
-            "of "
-            "16 or 32 bits with --dtype");
+            "which gradients and the optimizer are counted in the type of the weights, is too small; give a "
+            "type of 16 or 32 bits with --dtype");
     try {
         result.graph = language_graph(model, used, batch.value_or(1), book);
     } catch (const std::invalid_argument& error) {
