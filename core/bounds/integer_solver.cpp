@@ -44,9 +44,9 @@ struct ProgrammeAccess {
     }
 
     /// The lower bound on the cost that the dual values `y` [row] prove, whatever they are (Neumaier and
-    /// Shcherbina, Safe bounds in linear and mixed-integer linear programming, 2004): a solver stops within
-    /// its tolerances, which many or scaled rows and columns add up to more than those. `value`: the cost
-    /// that the solver found.
+    /// Shcherbina, Safe bounds in linear and mixed-integer linear programming, 2004). The cost that the
+    /// solver reports, `value`, may be above the optimum: its tolerances hold for each row and column, after
+    /// scaling.
     static double safe_bound(const IntegerProgram& p, const double* y, double value) {
         // A column without a limit is below this, or the cost is above.
         const double most = 2 * std::max(value, 0.0);
@@ -247,7 +247,8 @@ IntegerResult solve_integer(const IntegerProgram& program, const IntegerLimits& 
     for (const IntegerProgram::Column column : ProgrammeAccess::whole(program)) solver.setInteger(column);
     solver.getModelPtr()->passInEventHandler(&simplex_watcher);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
-    // Scaled programs with factors of a millionth "prove" values a thousandth above the optimum.
+    // With scaling, values were "proven" that are a thousandth above the optimum, where factors are about
+    // 1e-6.
     solver.setHintParam(OsiDoScale, false, OsiHintDo);
     solver.getModelPtr()->scaling(0);
     // Else Clp puts its own handler of SIGINT in place of the program's while it solves; of two solvers at a

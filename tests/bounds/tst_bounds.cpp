@@ -14,6 +14,7 @@
 #include "core/sim/memory_shortage.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/placements.hpp"
 
 namespace placewright {
 namespace {
@@ -198,21 +199,6 @@ Case eager_case(std::uint64_t seed) {
 /// Whether no device exceeds its memory limit.
 bool within_limits(const Problem& problem, const std::vector<double>& bytes) {
     return std::ranges::equal(bytes, problem.memory_limit_bytes, std::ranges::less_equal{});
-}
-
-/// Calls `visit` with every allowed placement of the groups.
-void for_each_placement(const Problem& problem, const auto& visit) {
-    std::vector<std::size_t> choice(problem.groups, 0);
-    Placement placement(problem.groups);
-    while (true) {
-        for (GroupId group = 0; group < problem.groups; ++group)
-            placement[group] = problem.allowed_devices(group)[choice[group]];
-        visit(placement);
-        GroupId group = 0;
-        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size())
-            choice[group++] = 0;
-        if (group == problem.groups) return;
-    }
 }
 
 constexpr std::uint64_t kCases = 150;
@@ -568,7 +554,7 @@ void TestBounds::hold_for_every_placement() {
     Simulator simulator(c.problem, c.options);
     double best_s = kInfinity;
     bool parameters_fit = false;
-    for_each_placement(*c.problem, [&](const Placement& placement) {
+    test::for_each_placement(*c.problem, [&](const Placement& placement) {
         const Outcome& outcome = simulator.run(placement);
         if (within_limits(*c.problem, outcome.peak_bytes)) best_s = std::min(best_s, outcome.step_time_s);
         // What every step holds at its end.
@@ -677,7 +663,7 @@ void TestBounds::cases_are_of_all_kinds() {
         const Case c = real ? real_case(seed) : tiny_case(seed);
         Simulator simulator(c.problem, c.options);
         std::size_t fitting = 0, placements = 0;
-        for_each_placement(*c.problem, [&](const Placement& placement) {
+        test::for_each_placement(*c.problem, [&](const Placement& placement) {
             ++placements;
             fitting += within_limits(*c.problem, simulator.run(placement).peak_bytes) ? 1 : 0;
         });

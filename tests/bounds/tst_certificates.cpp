@@ -19,6 +19,7 @@
 #include "core/search/algorithms/incremental_objective.hpp"
 #include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/placements.hpp"
 #include "tests/support/reference.hpp"
 
 namespace placewright {
@@ -90,22 +91,15 @@ std::shared_ptr<const Problem> host_case(std::uint64_t seed, Training training) 
 
 /// The least value over all placements that fit the memory; infinity if none fits.
 double least_value_s(const Problem& problem, const Objective& objective) {
-    std::vector<std::size_t> choice(problem.groups, 0);
-    Placement placement(problem.groups);
     double best_s = kInfinity;
-    while (true) {
-        for (GroupId group = 0; group < problem.groups; ++group)
-            placement[group] = problem.allowed_devices(group)[choice[group]];
+    test::for_each_placement(problem, [&](const Placement& placement) {
         try {
             const Evaluation evaluation = objective.evaluate(problem, placement);
             if (evaluation.fits) best_s = std::min(best_s, evaluation.seconds);
         } catch (const PlacementError&) {  // blocks that wait for each other
         }
-        GroupId group = 0;
-        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size())
-            choice[group++] = 0;
-        if (group == problem.groups) return best_s;
-    }
+    });
+    return best_s;
 }
 
 bool at_most(double bound_s, double optimum_s) {

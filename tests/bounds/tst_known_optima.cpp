@@ -14,6 +14,7 @@
 #include "core/bounds/serial_segments.hpp"
 #include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/placements.hpp"
 
 namespace placewright {
 namespace {
@@ -89,24 +90,10 @@ struct Case {
 
 using Make = Case (*)();
 
-void for_each_placement(const Problem& problem, const std::function<void(const Placement&)>& visit) {
-    std::vector<std::size_t> choice(problem.groups, 0);
-    Placement placement(problem.groups);
-    while (true) {
-        for (GroupId group = 0; group < problem.groups; ++group)
-            placement[group] = problem.allowed_devices(group)[choice[group]];
-        visit(placement);
-        GroupId group = 0;
-        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size())
-            choice[group++] = 0;
-        if (group == problem.groups) return;
-    }
-}
-
 double optimum_s(const Case& given) {
     const auto evaluator = objective_evaluator(given.problem, *given.objective, given.simulation, {}, 1);
     double least_s = kInfinity;
-    for_each_placement(*given.problem, [&](const Placement& placement) {
+    test::for_each_placement(*given.problem, [&](const Placement& placement) {
         if (obeying(*given.problem, placement) != placement) return;
         Score score;
         evaluator->evaluate({&placement, 1}, {&score, 1}, {}, {});

@@ -133,8 +133,7 @@ private Q_SLOTS:
         options.weights = WeightType::int4;
         const std::vector<std::string> notes = read(small_llama(), options).notes;
         QCOMPARE(notes.size(), std::size_t{1});
-        QVERIFY2(notes[0].find("give a type of 16 or 32 bits with --dtype") != std::string::npos,
-                 notes[0].c_str());
+        QVERIFY2(notes[0].find("choose fp32, fp16 or bf16") != std::string::npos, notes[0].c_str());
     }
 
     void aWindowLimitsTheCache() {

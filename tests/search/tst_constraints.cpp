@@ -14,6 +14,7 @@
 #include "tests/support/constrained_problem.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/optimizers.hpp"
+#include "tests/support/placements.hpp"
 
 using namespace placewright;
 using test::error_of, test::group_of, test::ProblemPtr;
@@ -68,27 +69,11 @@ bool keeps(const Problem& problem, const std::vector<Constraint>& rules, const P
     return true;
 }
 
-/// Calls `use` for every placement that the groups and their devices leave.
-template <class Use>
-void for_each_placement(const Problem& problem, Use use) {
-    std::vector<std::size_t> choice(problem.groups, 0);
-    Placement placement(problem.groups);
-    while (true) {
-        for (GroupId group = 0; group < problem.groups; ++group)
-            placement[group] = problem.allowed_devices(group)[choice[group]];
-        use(placement);
-        GroupId group = 0;
-        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size())
-            choice[group++] = 0;
-        if (group == problem.groups) return;
-    }
-}
-
 /// Least step time of all placements that obey.
 double optimum_s(const ProblemPtr& problem, const std::vector<Constraint>& rules) {
     Simulator simulator(problem);
     double best_s = kInfinity;
-    for_each_placement(*problem, [&](const Placement& placement) {
+    test::for_each_placement(*problem, [&](const Placement& placement) {
         if (!keeps(*problem, rules, placement)) return;
         best_s = std::min(best_s, MemoryPenalty().score(*problem, simulator.run(placement)).penalised_s);
     });
@@ -184,7 +169,7 @@ private Q_SLOTS:
                 under(test::random_graph(seed, 7, 2), test::machine_with_cpu(3), rules);
             const Objective& objective = *find_objective("max-load");
             double optimum = kInfinity;
-            for_each_placement(*problem, [&](const Placement& placement) {
+            test::for_each_placement(*problem, [&](const Placement& placement) {
                 if (keeps(*problem, rules, placement))
                     optimum = std::min(optimum, objective.evaluate(*problem, placement).seconds);
             });
@@ -206,7 +191,7 @@ private Q_SLOTS:
             const auto rules = some_rules(seed);
             const ProblemPtr problem = under(test::random_graph(seed, 7, 2), test::uniform_machine(3), rules);
             bool any = false, all = true;
-            for_each_placement(*problem, [&](const Placement& placement) {
+            test::for_each_placement(*problem, [&](const Placement& placement) {
                 const bool keeps_rules = keeps(*problem, rules, placement);
                 any |= keeps_rules;
                 all &= keeps_rules;

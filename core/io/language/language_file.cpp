@@ -43,9 +43,11 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
                                " tokens is longer than the model's limit of " + std::to_string(model.limit));
     if (used.phase == LanguagePhase::training && is_quantized(model, used))
         result.notes.push_back(
-            "weights of less than 16 bits are not trained as they are: the memory of a training step, in "
-            "which gradients and the optimizer are counted in the type of the weights, is too small; give a "
-            "type of 16 or 32 bits with --dtype");
+            "the memory of this training step is too small: weights of less than 16 bits are not trained, "
+            "and "
+            "gradients and the optimizer are counted in the type of the weights; choose fp32, fp16 or bf16 "
+            "for "
+            "the weights (--dtype)");
     try {
         result.graph = language_graph(model, used, batch.value_or(1), book);
     } catch (const std::invalid_argument& error) {
