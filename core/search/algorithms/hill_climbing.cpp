@@ -29,9 +29,9 @@ const OptionSchema<HillClimbingOptions>& hill_climbing_schema() {
                  "random: one random move of an op at a time, accepted if better; first: all single-op moves "
                  "in random order, each accepted if better; steepest: the best of all single-op moves.")
             .add("start", &Options::start, {"given", "single-device", "random", "cpu"},
-                 "Start placement; restarts are random. given: the given placements one after the other, or "
-                 "a single device if there are none; the others ignore given placements. cpu: everything on "
-                 "the first CPU, if there is one.")
+                 "Start placement; restarts are random. given: the start placements of the search (one "
+                 "device, that of Expert, and yours), one after the other; the others ignore these. cpu: "
+                 "everything on the first CPU, if there is one.")
             .add("merge_moves", &Options::merge_moves, 0, 1,
                  std::string("random, first: share of the moves that move whole pieces. ") + kMergeHelp +
                      " first, steepest: if positive, such moves are tried where no move of one op helps.")
