@@ -13,6 +13,7 @@
 #include <QFileInfo>
 #include <QLocale>
 #include <QMainWindow>
+#include <QStandardPaths>
 #include <QUndoStack>
 #include <QUuid>
 
@@ -87,6 +88,13 @@ QString nameOfKept(const QString& file, const QString& suffix = kSuffix) {
     QString name = stem + suffix;
     for (int i = 2; QFileInfo::exists(name); ++i) name = stem + QStringLiteral("-%1").arg(i) + suffix;
     return name;
+}
+
+/// Moves a file to the trash, or gives it another name where there is no trash.
+void discard(const QString& file, const QString& name) {
+    // Without this folder Qt 6.4 takes the current one for the trash.
+    const QString trashIsIn = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation);
+    if (!QDir().mkpath(trashIsIn) || !QFile::moveToTrash(file)) QFile::rename(file, name);
 }
 
 /// Copies a file beside itself and returns the copy; empty if there is no file. Throws std::runtime_error.
@@ -349,10 +357,9 @@ void WorkspaceKeeper::offerRecovery() {
         m_offers->offer(QStringLiteral("recovery"), why.arg(sessionText(file)),
                         {{tr("Restore"), [this] { restoreRecovery(); }},
                          {tr("Discard"), [this, file] {
-                              if (!QFile::moveToTrash(file)) QFile::rename(file, nameOfKept(file));
-                              if (const QString policy = policyOf(file);
-                                  QFileInfo::exists(policy) && !QFile::moveToTrash(policy))
-                                  QFile::rename(policy, nameOfKept(file, kPolicySuffix));
+                              discard(file, nameOfKept(file));
+                              if (const QString policy = policyOf(file); QFileInfo::exists(policy))
+                                  discard(policy, nameOfKept(file, kPolicySuffix));
                               offerRecovery();
                           }}});
         return;

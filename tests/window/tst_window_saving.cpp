@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sessions that take long to write, that cannot be written, and that keep a policy.
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -203,6 +204,32 @@ private Q_SLOTS:
         QVERIFY(read_policy(file.toStdString()).state == policy->state);
         QVERIFY(!next.window.learning()->unsavedPolicy() && learn->mayDrop());
         QTRY_COMPARE_WITH_TIMEOUT(kept().size(), 1, 20'000);  // that of the other window
+    }
+
+    /// Also where a person's data folder does not exist yet: the trash is made in it, nowhere else.
+    void aDiscardedSessionIsInTheTrash() {
+        const QDir folder(WorkspaceKeeper::sessionFolder());
+        QVERIFY(folder.mkpath("."));
+        QFile left(folder.filePath("session-left.safetensors"));
+        QVERIFY(left.open(QIODevice::WriteOnly) && left.write("no policy") > 0);
+        left.close();
+        const QString data = m_place->file("data"), here = m_place->file("here");
+        const QString current = QDir::currentPath();
+        const QByteArray before = qgetenv("XDG_DATA_HOME");
+        QVERIFY(QDir().mkpath(here) && QDir::setCurrent(here));
+        qputenv("XDG_DATA_HOME", data.toUtf8());
+        const auto restore = qScopeGuard([&] {
+            QDir::setCurrent(current);
+            before.isNull() ? qunsetenv("XDG_DATA_HOME") : qputenv("XDG_DATA_HOME", before);
+        });
+        Shown next;
+        next.window.keeper()->startSession(true);
+        const auto buttons = next.window.offerBar()->findChildren<QPushButton*>();
+        const auto discard = std::ranges::find(buttons, QStringLiteral("Discard"), &QPushButton::text);
+        QVERIFY(discard != buttons.end());
+        QTest::mouseClick(*discard, Qt::LeftButton);
+        QVERIFY(!left.exists() && next.window.offerBar()->text("recovery").isEmpty());
+        QCOMPARE(QDir(here).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList());
     }
 
     void aPolicyThatCannotBeReadStays() {
