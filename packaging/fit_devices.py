@@ -44,8 +44,15 @@ RELATIVE = ['softmax', 'norm', 'reduction', 'copy', 'gather', 'scatter', 'depthw
 # Of each measured architecture: share of products on the ordinary and on the matrix units, and of elementwise ops.
 MEASURED = {
     'volta': (0.95, 0.75, 0.9), 'ampere-ga100': (0.95, 0.75, 0.88), 'pascal': (0.9, 0.75, 0.78), 'kepler': (0.55, 0.75, 0.72),
-    'cdna1': (0.75, 0.5, 0.8), 'cdna2': (0.75, 0.5, 0.78), 'ampere': (0.95, 0.95, 0.9), 'turing': (0.95, 0.7, 0.8),
+    'cdna1': (0.75, 0.5, 0.8), 'cdna2': (0.75, 0.5, 0.78), 'ampere': (0.95, 0.95, 0.9), 'turing': (0.95, 0.75, 0.8),
+    'ada': (0.95, 0.85, 0.88),
 }
+# Milliseconds in which one layer of Llama-2-70B, that of Llama-3-70B, decodes a token for each of two sequences in float16:
+# Helix (Mei et al., 2025), simulator/model_manager/llama2_70b/*/decode_bs2time.csv.
+DECODED_LAYER_MS = {'a100-sxm-40': 1.4, 'v100-sxm': 2.3, 't4': 7.1, 'l4': 6.9}
+# What they say: products of one row read weights, and nothing else was measured on a T4 and an L4. They are fitted last: in
+# the other measurements these shares trade against those of compute.
+FITTED_TO_DECODE = ('elementwise turing', 'elementwise ada', 'product_memory')
 WIDTH_OF_ARCHITECTURE = 0.1
 MOST = 0.97  # share of a bandwidth
 
@@ -103,10 +110,11 @@ class Samples:
             self.tensorflow(os.path.join(measured, 'tf2017'))
             self.kineto(os.path.join(measured, 'kineto'))
             self.neusight(os.path.join(measured, 'neusight'))
+            self.helix(os.path.join(reference, 'llm', 'llama-3-70b', 'config.json'))
 
-    def ops(self, graph, device, *options):
+    def ops(self, graph, device, *options, memory=None):
         path = os.path.join(self.tmp, 'ops.csv')
-        self.bench.simulate(graph, self.bench.machine(device, host=False), *options, '--ops', path)
+        self.bench.simulate(graph, self.bench.machine(device, host=False, memory=memory), *options, '--ops', path)
         with open(path) as f:
             return list(csv.DictReader(f))
 
@@ -159,6 +167,11 @@ class Samples:
                     self.rows.append(('backward', device, key, 0.5, [o for o in ops if o['phase'] != 'forward'], t['backward_ms'] * 1e-3,
                                       key.split('-')[0]))
                 self.rows.append(('steps', device, key, 0.5, ops, t['e2e_ms'] * 1e-3, key.split('-')[0]))
+
+    def helix(self, config):
+        for device, ms in DECODED_LAYER_MS.items():
+            ops = self.ops(config, device, '--phase', 'decode', '--batch', '2', '--sequence', '256', '--dtype', 'fp16', memory=4e11)
+            self.rows.append(('helix', device, 'decode', 1.0, [o for o in ops if o['op'].startswith('model/layers/1/')], ms * 1e-3, 'llama'))
 
 
 class Model:
@@ -251,13 +264,15 @@ class Model:
         seconds = seconds + self.kernels * p['launch_s'] + count * p['product_launch_s']
         return np.where(self.work_class == 0, 0, seconds)
 
-    def fit(self, weights, start, rounds=3):
-        def loss(x):
+    def fit(self, weights, start, rounds=5, names=None):
+        """The parameters with the least error, or those of `names` beside the others of `start`."""
+        free, x = np.array([names is None or name in names for name in self.names]), start.copy()
+        def loss(values):
+            x[free] = values
             error = np.log(np.maximum(self.predict(x), 1e-9) / self.measured)
             return np.sum(weights * np.sqrt(error ** 2 + 1e-3)) / np.sum(weights) + 0.006 * np.mean(((x - self.prior) / self.width) ** 2)
-        x = start
         for _ in range(rounds):
-            x = minimize(loss, x, method='Powell', options=dict(maxiter=2, xtol=2e-2, ftol=1e-4)).x
+            x[free] = minimize(loss, x[free], method='Powell', options=dict(maxiter=2, xtol=2e-2, ftol=1e-4)).x
         return x
 
     def report(self, x):
@@ -392,11 +407,11 @@ def table(p, errors):
     add('pascal', 'nvidia-gpu', 0.95, None, p['elementwise pascal'], vector_j_per_flop=rounded(p['joules_pascal']), **error_fields(OWN_ERRORS['pascal']))
     add('pascal-gp100', 'nvidia-gpu', 0.95, None, 0.76, vector_j_per_flop=rounded(p['joules_pascal']))
     fitted('volta', vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12)
-    add('turing', 'nvidia-gpu', 0.95, 0.75, 0.78, vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12)
+    add('turing', 'nvidia-gpu', 0.95, 0.75, p['elementwise turing'], vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12)
     fitted('ampere-ga100', vector_j_per_flop=7e-12, matrix_j_per_flop=1.3e-12)
     add('ampere', 'nvidia-gpu', 0.95, p['matrix ampere'], min(p['elementwise ampere'], 0.93), vector_j_per_flop=7e-12, matrix_j_per_flop=1e-12,
         **error_fields(OWN_ERRORS['ampere']))
-    add('ada', 'nvidia-gpu', 0.95, 0.85, 0.85, vector_j_per_flop=3.5e-12, matrix_j_per_flop=1.15e-12)
+    add('ada', 'nvidia-gpu', 0.95, 0.85, p['elementwise ada'], vector_j_per_flop=3.5e-12, matrix_j_per_flop=1.15e-12)
     add('hopper', 'nvidia-gpu', 0.93, 0.75, 0.88, vector_j_per_flop=4e-12, matrix_j_per_flop=8e-13)
     add('blackwell', 'ada')
     add('blackwell-gb100', 'hopper', matrix_j_per_flop=5e-13)
@@ -430,8 +445,9 @@ def text_of(entries):
         lines.append('\n'.join([*rows, row]))
     source = ('Fitted by packaging/fit_devices.py to measurements of BERT, GPT-2 and GPT-3 layers on V100, A100, P4, MI100 and MI250 (NeuSight, '
               'Lee, Phanishayee, Mahajan 2025), of image classifiers on an RTX 3090 (pytorch-image-models) and a K80 (TensorFlow benchmarks 2017), '
-              'and of ResNet-50 on a V100 (PyTorch Kineto); README.md says how. Architectures that were not measured take the values of the '
-              'nearest one; Turing, Ada, Hopper and Blackwell are such, and all CPUs.')
+              'of ResNet-50 on a V100 (PyTorch Kineto), and of a layer of Llama-2-70B in decode on A100, V100, T4 and L4 (Helix, Mei et al. 2025); '
+              'README.md says how. Architectures that were not measured take the values of the nearest one; Hopper and Blackwell are such, the '
+              'products of Turing and Ada, and all CPUs.')
     return ('{\n  "format": "placewright.efficiencies", "version": 1, "name": "Efficiencies",\n  "source": %s,\n  "architectures": {\n' % json.dumps(source)
             + ',\n'.join(lines) + '\n  }\n}\n')
 
@@ -445,7 +461,9 @@ def main():
     arguments = parser.parse_args()
     module = checker(arguments.reference)
     model = Model(Samples(arguments.cli, module, arguments.reference).rows, data_sheets(module))
-    x = model.fit(model.weights, model.prior)
+    decode = model.suite(('helix',))
+    model.weights, decode_weights = np.where(decode, 0, model.weights), np.where(decode, model.weights, 0)
+    x = model.fit(decode_weights, model.fit(model.weights, model.prior), names=FITTED_TO_DECODE)
     print('  '.join('%s %s' % (name, number(value)) for name, value in model.named(x).items()))
     model.report(x)
     if not arguments.leave_one_out and not arguments.write:
