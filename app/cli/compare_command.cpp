@@ -103,8 +103,8 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
     for (const ComparedRun* run : standing.runs) {
         const SearchProgress& end = run->progress;
         runs.push_back({{"seed", run->seed},
-                        {"score_s", end.best.penalised_s},
-                        {value_name(*compared.objective), end.best.value_s},
+                        {"score_s", score_json(end.best)},
+                        {value_name(*compared.objective), objective_json(end.best)},
                         {"fits", end.best.fits},
                         {"evaluations", end.evaluations},
                         {"simulations", end.simulations},

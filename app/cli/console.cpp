@@ -106,6 +106,14 @@ Json finite_or_null(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+Json objective_json(const Score& score) {
+    return score == kUndefinedScore ? Json(nullptr) : Json(score.value_s);
+}
+
+Json score_json(const Score& score) {
+    return score == kUndefinedScore ? Json(nullptr) : Json(score.penalised_s);
+}
+
 Json option_json(const OptionValue& value) {
     return std::visit([](const auto& plain) { return Json(plain); }, value);
 }

@@ -8,6 +8,7 @@
 
 #include "core/io/text/json.hpp"
 #include "core/search/options.hpp"
+#include "core/sim/score.hpp"
 
 namespace placewright {
 
@@ -31,6 +32,9 @@ std::string markdown(const std::vector<Row>& rows);
 
 /// Null for infinity, which JSON lacks: the bound of a problem in which no placement fits.
 Json finite_or_null(double value);
+/// The objective, without and with the penalty for memory; null where it is not defined.
+Json objective_json(const Score& score);
+Json score_json(const Score& score);
 Json option_json(const OptionValue& value);
 /// Prints one line on standard output.
 void print(const Json& json);

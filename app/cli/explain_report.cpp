@@ -117,9 +117,9 @@ Json moves_json(const Problem& problem, const Placement& placement, const Single
         list.push_back({{"op", names.group(move.group)},
                         {"from", names.device(placement[move.group])},
                         {"to", names.device(move.device)},
-                        {"objective_s", defined ? Json(move.score.value_s) : Json(nullptr)},
+                        {"objective_s", objective_json(move.score)},
                         {"delta_s", defined ? Json(move.delta_s) : Json(nullptr)},
-                        {"score_s", move.score.penalised_s},
+                        {"score_s", score_json(move.score)},
                         {"fits", move.score.fits}});
     }
     return list;

@@ -248,14 +248,19 @@ void TestCliCompare::compareTables() {
     QCOMPARE(run_fields.mid(4, 3), (QByteArrayList{"", "", "false"}));
     QCOMPARE(point_fields.mid(6), (QByteArrayList{"", ""}));
     QVERIFY2(undefined.out.contains("not defined") && !undefined.out.contains("000000"), undefined.out);
-    const Result one = run({"optimize", "resnet50", "--inference", "--machine", "4x-v100-pcie", "--objective",
-                            "block-latency", "--algorithm", "random", "--evaluations", "1"});
+    const QString arguments =
+        "optimize resnet50 --inference --machine 4x-v100-pcie --algorithm random "
+        "--evaluations 1 --objective block-latency";
+    const QStringList optimize = arguments.split(' ');
+    const Result one = run(optimize);
     QCOMPARE(one.status, 4);
     QVERIFY2(one.out.contains("\nbest Block latency not defined\n") && !one.out.contains("No option"),
              one.out);
     QVERIFY2(one.err.contains("Block latency is not defined for any placement that was tried: the placement "
                               "contracts to a cycle"),
              one.err);
+    const QJsonObject best = object_of(optimize, 4)["best"].toObject();
+    QVERIFY(best["objective_s"].isNull() && best["score_s"].isNull());
 
     const Result refused =
         run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
