@@ -10,6 +10,7 @@
 
 #include <queue>
 
+#include "core/base/saturated_sum.hpp"
 #include "core/base/sorted.hpp"
 #include "core/base/text.hpp"
 
@@ -456,8 +457,9 @@ GraphTotals totals(const Graph& graph) {
         if (op.phase != Phase::forward) continue;
         ++sum.ops;
         sum.forward_flops += op.flops;
-        sum.parameter_bytes += op.parameter_bytes;
-        for (const Tensor& output : op.outputs) sum.output_bytes += output.bytes;
+        sum.parameter_bytes = saturated_sum(sum.parameter_bytes, op.parameter_bytes);
+        for (const Tensor& output : op.outputs)
+            sum.output_bytes = saturated_sum(sum.output_bytes, output.bytes);
     }
     return sum;
 }

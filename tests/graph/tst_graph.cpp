@@ -490,6 +490,19 @@ void TestGraph::totalsCountForwardOps() {
     QCOMPARE(sum.forward_flops, 20.0);
     QCOMPARE(sum.parameter_bytes, 200);
     QCOMPARE(sum.output_bytes, 2 * 2 * 8);
+
+    // Sizes in a file may be absurd.
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    GraphBuilder absurd("absurd", 1);
+    Op huge = op_named("a");
+    huge.parameter_bytes = kMost / 2 + 1;
+    huge.outputs = std::vector(2, Tensor{{}, DType::float32, kMost / 2 + 1});
+    absurd.add(huge, {});
+    huge.name = "b";
+    absurd.add(huge, {});
+    const GraphTotals most = totals(absurd.build());
+    QCOMPARE(most.parameter_bytes, kMost);
+    QCOMPARE(most.output_bytes, kMost);
 }
 
 void TestGraph::groupsOfInference() {

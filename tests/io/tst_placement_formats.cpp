@@ -919,6 +919,16 @@ private Q_SLOTS:
                  (QStringList{"stem", "linear", "stem", "forward", "gpu:0", "512", "288", "128"}));
         QCOMPARE(stem[8].toDouble(), 0.0);
         QVERIFY(stem[9].toDouble() > 0);
+
+        // Sizes in a file may be absurd.
+        GraphBuilder builder("huge", 1);
+        Op op;
+        op.name = op.kind = "x";
+        op.outputs = std::vector(2, Tensor{{}, DType::float32, std::int64_t{1} << 62});
+        builder.add(op, {});
+        const std::string huge =
+            find_placement_format("csv")->write(placed_as(builder.build(), {{"x", 1}})).content;
+        QVERIFY2(huge.find(",9223372036854775807,") != std::string::npos, huge.c_str());
     }
 
     void formatsAreComplete() {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/path.hpp"
+#include "core/base/saturated_sum.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/apart.hpp"
@@ -83,7 +84,7 @@ WrittenPlacement op_table(const PlacedNetwork& placed) {
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
         std::int64_t output_bytes = 0;
-        for (const Tensor& output : op.outputs) output_bytes += output.bytes;
+        for (const Tensor& output : op.outputs) output_bytes = saturated_sum(output_bytes, output.bytes);
         const std::string& device =
             placed.problem->machine->device(placed.placement[placed.problem->grouping.group_of[id]]).name;
         text += csv_field(op.name) + ',' + csv_field(op.kind) + ',' + csv_field(op.scope) + ',' +
