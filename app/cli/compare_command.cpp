@@ -111,12 +111,14 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
                         {"wall_s", end.elapsed_s},
                         {"near", reached_json(reached(*run, *compared.best_known_s))}});
     }
+    const bool all_defined = standing.undefined == 0;
+    const bool any_defined = standing.undefined < standing.runs.size();
     return {{"algorithm", contestant.algorithm->id},
             {"options", options_json(contestant.options)},
-            {"mean_s", standing.score_s.mean},
-            {"deviation_s", standing.score_s.deviation},
-            {"half_width_95_s", optional_json(standing.score_s.half_width_95)},
-            {"best_s", standing.best_s},
+            {"mean_s", all_defined ? Json(standing.score_s.mean) : Json(nullptr)},
+            {"deviation_s", all_defined ? Json(standing.score_s.deviation) : Json(nullptr)},
+            {"half_width_95_s", all_defined ? optional_json(standing.score_s.half_width_95) : Json(nullptr)},
+            {"best_s", any_defined ? Json(standing.best_s) : Json(nullptr)},
             {"fitting", standing.fitting},
             {"near", standing.near},
             {"half_near", reached_json(standing.half_near)},

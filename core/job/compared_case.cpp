@@ -146,8 +146,7 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     for (const Standing& standing : all) {
         const bool equal = any_equal && compared.equal_to_fastest[standing.contestant];
         const auto faster = speedup(compared, standing);
-        const auto undefined = static_cast<std::size_t>(std::ranges::count_if(
-            standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));
+        const std::size_t undefined = standing.undefined;
         const std::size_t misfits = standing.runs.size() - standing.fitting - undefined;
         const std::size_t runs = standing.runs.size();
         // A mean that includes a penalty is not a time, nor close to one.

@@ -159,7 +159,7 @@ std::vector<Standing> standings(std::span<const ComparedRun> runs, double best_k
     std::vector<Standing> all;
     for (const ComparedRun& run : runs) {
         if (all.empty() || all.back().contestant != run.contestant)
-            all.push_back({run.contestant, {}, {}, 0, 0, 0, {}});
+            all.push_back({run.contestant, {}, {}, 0, 0, 0, 0, {}});
         all.back().runs.push_back(&run);
     }
     for (Standing& standing : all) {
@@ -167,6 +167,7 @@ std::vector<Standing> standings(std::span<const ComparedRun> runs, double best_k
         for (const ComparedRun* run : standing.runs) {
             scores_s.push_back(run->progress.best.penalised_s);
             if (run->progress.best.fits) ++standing.fitting;
+            if (run->progress.best == kUndefinedScore) ++standing.undefined;
             if (const auto point = reached(*run, best_known_s)) {
                 evaluations.push_back(static_cast<double>(point->evaluations));
                 seconds.push_back(point->seconds);

@@ -78,8 +78,9 @@ struct Standing {
     std::vector<const ComparedRun*> runs;  ///< in the order of the seeds; at least one
     SampleStatistics score_s;
     double best_s = 0;
-    std::size_t fitting = 0;  ///< runs whose best placement fits the memory
-    std::size_t near = 0;     ///< runs that came within 5 % of the best known
+    std::size_t fitting = 0;    ///< runs whose best placement fits the memory
+    std::size_t undefined = 0;  ///< runs for whose placements the objective is not defined
+    std::size_t near = 0;       ///< runs that came within 5 % of the best known
     /// The evaluations and, independently, the seconds after which half of the runs (rounded up) had come
     /// that near; nothing if fewer did.
     std::optional<Reached> half_near;

@@ -248,6 +248,13 @@ void TestCliCompare::compareTables() {
     QCOMPARE(run_fields.mid(4, 3), (QByteArrayList{"", "", "false"}));
     QCOMPARE(point_fields.mid(6), (QByteArrayList{"", ""}));
     QVERIFY2(undefined.out.contains("not defined") && !undefined.out.contains("000000"), undefined.out);
+    const QJsonObject standing =
+        object_of({"compare", "resnet50", "--inference", "--machine", "4x-v100-pcie", "--objective",
+                   "block-latency", "--algorithms", "random", "--seeds", "1", "--evaluations", "1"},
+                  4)["cases"][0]["algorithms"][0]
+            .toObject();
+    for (const char* member : {"mean_s", "deviation_s", "half_width_95_s", "best_s"})
+        QVERIFY2(standing[member].isNull(), member);
     const QString arguments =
         "optimize resnet50 --inference --machine 4x-v100-pcie --algorithm random "
         "--evaluations 1 --objective block-latency";
