@@ -50,8 +50,8 @@ MEASURED = {
 # Milliseconds in which one layer of Llama-2-70B, that of Llama-3-70B, decodes a token for each of two sequences in float16:
 # Helix (Mei et al., 2025), simulator/model_manager/llama2_70b/*/decode_bs2time.csv.
 DECODED_LAYER_MS = {'a100-sxm-40': 1.4, 'v100-sxm': 2.3, 't4': 7.1, 'l4': 6.9}
-# What they say: products of one row read weights, and nothing else was measured on a T4 and an L4. They are fitted last: in
-# the other measurements these shares trade against those of compute.
+# Parameters that these times determine: products of two rows mostly read weights, and nothing else was measured on a T4 and
+# an L4. They are fitted last, with all others fixed, since the other measurements trade them against the shares of compute.
 FITTED_TO_DECODE = ('elementwise turing', 'elementwise ada', 'product_memory')
 WIDTH_OF_ARCHITECTURE = 0.1
 MOST = 0.97  # share of a bandwidth
@@ -265,7 +265,7 @@ class Model:
         return np.where(self.work_class == 0, 0, seconds)
 
     def fit(self, weights, start, rounds=5, names=None):
-        """The parameters with the least error, or those of `names` beside the others of `start`."""
+        """The parameters with the least error. With `names`, only these differ from `start`."""
         free, x = np.array([names is None or name in names for name in self.names]), start.copy()
         def loss(values):
             x[free] = values

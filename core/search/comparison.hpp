@@ -79,7 +79,7 @@ struct Standing {
     SampleStatistics score_s;
     double best_s = 0;
     std::size_t fitting = 0;    ///< runs whose best placement fits the memory
-    std::size_t undefined = 0;  ///< runs for whose placements the objective is not defined
+    std::size_t undefined = 0;  ///< runs whose best placement has no defined objective
     std::size_t near = 0;       ///< runs that came within 5 % of the best known
     /// The evaluations and, independently, the seconds after which half of the runs (rounded up) had come
     /// that near; nothing if fewer did.
