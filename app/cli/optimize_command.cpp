@@ -130,7 +130,8 @@ Json delta_json(const SearchProgress& progress) {
 Json found_json(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     Json curve = Json::array();
-    for (const CurvePoint& point : *progress.curve) curve.push_back({point.evaluations, point.best_s});
+    for (const CurvePoint& point : *progress.curve)
+        curve.push_back({point.evaluations, point.is_defined() ? Json(point.best_s) : Json(nullptr)});
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem))
         append_member(by_name, op, device);

@@ -277,17 +277,19 @@ struct Ending {
 Json training_json(const TrainingTask& training, const Ending& ending) {
     const TrainingState& state = training.trainer->state();
     Json graphs = Json::array();
-    const auto score_json = [](const Score& score) {
-        return Json({{"objective_s", score.value_s}, {"score_s", score.penalised_s}, {"fits", score.fits}});
+    const auto outcome_json = [](const Score& score) {
+        return Json(
+            {{"objective_s", objective_json(score)}, {"score_s", score_json(score)}, {"fits", score.fits}});
     };
     const std::vector<Learned> all = learned(training);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        graphs.push_back({{"network", training.curriculum.record.graphs[i].network},
-                          {"machine", training.curriculum.record.graphs[i].machine},
-                          {"groups", training.curriculum.training[i].graph->nodes},
-                          {"one_device", score_json(all[i].one_device)},
-                          {"best", state.best[i].placement.empty() ? Json(nullptr) : score_json(all[i].best)},
-                          {"predicted", score_json(all[i].predicted)}});
+        graphs.push_back(
+            {{"network", training.curriculum.record.graphs[i].network},
+             {"machine", training.curriculum.record.graphs[i].machine},
+             {"groups", training.curriculum.training[i].graph->nodes},
+             {"one_device", outcome_json(all[i].one_device)},
+             {"best", state.best[i].placement.empty() ? Json(nullptr) : outcome_json(all[i].best)},
+             {"predicted", outcome_json(all[i].predicted)}});
     }
     return {{"policy", training.info.id},
             {"options", options_json(training.curriculum.record.options)},
@@ -308,6 +310,7 @@ void print_training(const TrainingTask& training, const Ending& ending) {
               << " placements scored; " << format_seconds(ending.wall_s)
               << (ending.cancelled ? " (cancelled)" : "") << "\n\n";
     const auto text = [](const Score& score) {
+        if (score == kUndefinedScore) return std::string("not defined");
         return format_seconds(score.value_s) + (score.fits ? "" : " (does not fit)");
     };
     std::vector<Row> rows{{"network", "machine", "groups", "one device", "best found", "predicted"}};

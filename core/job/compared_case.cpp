@@ -247,12 +247,11 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             for (const CurvePoint& point : *run.progress.curve) {
-                const bool undefined = !point.fits && point.best_s == kUndefinedScore.penalised_s;
-                text +=
-                    csv_line(compared.labels,
-                             {contestant_name(compared.contestants, run.contestant), std::to_string(run.seed),
-                              std::to_string(point.evaluations), number(point.seconds),
-                              undefined ? "" : number(point.best_s), undefined ? "" : number(point.mean_s)});
+                text += csv_line(compared.labels,
+                                 {contestant_name(compared.contestants, run.contestant),
+                                  std::to_string(run.seed), std::to_string(point.evaluations),
+                                  number(point.seconds), point.is_defined() ? number(point.best_s) : "",
+                                  point.is_defined() ? number(point.mean_s) : ""});
             }
         }
     }

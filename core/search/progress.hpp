@@ -24,6 +24,9 @@ struct CurvePoint {
     bool fits = true;   ///< false: the best score contains a penalty for memory or for an undefined objective
 
     bool operator==(const CurvePoint&) const = default;
+
+    /// Whether the objective is defined for the best placement so far.
+    bool is_defined() const { return fits || best_s != kUndefinedScore.penalised_s; }
 };
 
 /// A point of a quantity that is measured over a whole search.

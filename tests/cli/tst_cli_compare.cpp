@@ -266,8 +266,11 @@ void TestCliCompare::compareTables() {
     QVERIFY2(one.err.contains("Block latency is not defined for any placement that was tried: the placement "
                               "contracts to a cycle"),
              one.err);
-    const QJsonObject best = object_of(optimize, 4)["best"].toObject();
+    const QJsonObject found = object_of(optimize, 4);
+    const QJsonObject best = found["best"].toObject();
     QVERIFY(best["objective_s"].isNull() && best["score_s"].isNull());
+    const QJsonArray curve = found["curve"].toArray();
+    QCOMPARE(curve, QJsonArray{(QJsonArray{1, QJsonValue()})});
 
     const Result refused =
         run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
