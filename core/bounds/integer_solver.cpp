@@ -17,7 +17,6 @@
 #include <coin/CglProbing.hpp>
 #include <coin/CglTwomir.hpp>
 #include <coin/CglZeroHalf.hpp>
-#include <coin/ClpEventHandler.hpp>
 #include <coin/ClpSimplex.hpp>
 #include <coin/ClpSolve.hpp>
 #include <coin/CoinPackedMatrix.hpp>
@@ -25,6 +24,7 @@
 
 #include "core/base/silent_stdout.hpp"
 #include "core/bounds/integer_program.hpp"
+#include "core/bounds/simplex_events.hpp"
 
 namespace placewright {
 
@@ -112,13 +112,13 @@ struct Watch {
     }
 };
 
-class SimplexWatcher : public ClpEventHandler {
+class SimplexWatcher : public SimplexEvents {
 public:
     explicit SimplexWatcher(Watch& watch) : watch_(watch) {}
 
     int event(Event event) override {
         constexpr int kStepsAnEvent = 1000, kGoOn = -1, kStop = 1;
-        if (event != endOfIteration) return kGoOn;
+        if (event != endOfIteration) return SimplexEvents::event(event);
         // A thousand steps of a large program take seconds.
         if (watch_.has_ended()) return kStop;
         return ++watch_.steps % kStepsAnEvent != 0 || watch_.goes_on(false) ? kGoOn : kStop;
