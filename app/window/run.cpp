@@ -201,7 +201,7 @@ void Run::search(const std::stop_token& stop) {
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
             gain_headroom(result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
                           {kHeadroomCost, headroom_simulations(result.progress.evaluations),
-                           std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds)},
+                           std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds), &m_pause},
                           stop);
         const bool of_layers = !m_request.predicted && has_blocks(*m_job.problem->graph);
         const bool in_order = m_request.unasked || (of_layers && algorithm->id == "auto");
@@ -229,13 +229,13 @@ void Run::search(const std::stop_token& stop) {
 /// Searches for a placement of whole modules, too, where the framework moves those; it becomes the result if
 /// it is better.
 QString Run::comparedWithWholeModules(SearchResult& result, const AlgorithmInfo& algorithm,
-                                      const std::stop_token& stop) const {
+                                      const std::stop_token& stop) {
     if (m_request.predicted || result.end == SearchEnd::cancelled || !result.progress.best_placement)
         return {};
     const auto grouping = modules_to_keep_whole(m_job);
     if (!grouping) return {};
     const auto whole = place_whole_modules(m_job, *grouping, algorithm, m_request.options, m_request.seed,
-                                           m_request.budget, 0, stop);
+                                           m_request.budget, 0, stop, &m_pause);
     if (!whole) return {};
     if (whole->score.penalised_s < result.progress.best.penalised_s) {
         result.progress.best = whole->score;

@@ -137,7 +137,7 @@ private:
 
     void search(const std::stop_token& stop);
     QString comparedWithWholeModules(SearchResult& result, const AlgorithmInfo& algorithm,
-                                     const std::stop_token& stop) const;
+                                     const std::stop_token& stop);
     void publish(Update update);
     void receive();
 

@@ -2,6 +2,7 @@
 #include "core/job/whole_modules.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -64,7 +65,7 @@ std::optional<GroupingOptions> modules_to_keep_whole(const Job& job) {
 std::optional<WholeModules> place_whole_modules(const Job& job, const GroupingOptions& grouping,
                                                 const AlgorithmInfo& algorithm, const OptionValues& options,
                                                 std::uint64_t seed, const Budget& budget, unsigned threads,
-                                                std::stop_token stop) {
+                                                std::stop_token stop, Pause* pause) {
     constexpr std::uint64_t kFewest = 500;
     Budget part = budget;
     part.seconds /= 10;
@@ -77,7 +78,8 @@ std::optional<WholeModules> place_whole_modules(const Job& job, const GroupingOp
     const auto optimizer = algorithm.make({whole.problem, seed, starting_placements(whole),
                                            planned_evaluations(part), whole.objective, whole.simulation},
                                           options);
-    const SearchResult found = run_search(*optimizer, *evaluator_of(whole, threads), part, std::move(stop));
+    const SearchResult found = run_search(*optimizer, *evaluator_of(whole, threads), part, std::move(stop),
+                                          {}, std::chrono::milliseconds(33), pause);
     if (!found.progress.best_placement) return {};
     const auto joins = joins_several(*job.problem, *whole.problem);
     WholeModules result{.grouping = grouping,

@@ -31,7 +31,8 @@ struct WholeModules {
 std::optional<WholeModules> place_whole_modules(const Job& job, const GroupingOptions& grouping,
                                                 const AlgorithmInfo& algorithm, const OptionValues& options,
                                                 std::uint64_t seed, const Budget& budget,
-                                                unsigned threads = 0, std::stop_token stop = {});
+                                                unsigned threads = 0, std::stop_token stop = {},
+                                                Pause* pause = nullptr);
 
 /// What splitting modules gains and costs, against the best placement of whole ones.
 struct Splitting {

@@ -86,9 +86,10 @@ public:
     }
 
 private:
-    bool is_over() const {
+    bool is_over() {
+        if (options_.pause != nullptr) paused_s_ += options_.pause->wait(stop_);
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-        return stop_.stop_requested() || spent.count() >= options_.seconds;
+        return stop_.stop_requested() || spent.count() - paused_s_ >= options_.seconds;
     }
 
     double fullest() const { return *std::ranges::max_element(now_.shares); }
@@ -305,6 +306,7 @@ private:
     Placement placement_;
     Judged now_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    double paused_s_ = 0;
     double limit_s_ = 0;
     std::size_t most_runs_ = 0;  ///< of blocks; 0: there are none
     std::uint64_t simulations_ = 0;

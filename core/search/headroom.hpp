@@ -26,6 +26,7 @@ struct HeadroomOptions {
     double cost = kHeadroomCost;  ///< the value may become larger by this share; 0: not at all
     std::uint64_t simulations = 1000;
     double seconds = kInfinity;  ///< with a limit the result depends on the computer
+    Pause* pause = nullptr;      ///< waits while it is set, which takes none of the seconds
 };
 
 /// What a placement was, before it was changed.

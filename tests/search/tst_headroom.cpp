@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room in memory at the end of a search.
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/search/headroom.hpp"
 #include "core/search/layer_runs.hpp"
 #include "tests/support/graphs.hpp"
@@ -86,6 +89,7 @@ private Q_SLOTS:
     void leavesRoomyPlacementsAlone();
     void needsAPlacementThatFits();
     void keepsToTheAllowedDevices();
+    void waitsWhilePaused();
     void endsWithItsSimulations();
     void otherObjectives();
     void scatteredLayersBecomeRuns();
@@ -163,6 +167,26 @@ void TestHeadroom::keepsToTheAllowedDevices() {
     const auto problem = test::problem(blocks(19, {"gpu:0"}), test::uniform_machine(2, kMemory), options);
     SearchResult result = found(problem, filled(*problem, 19));
     QVERIFY(!gain(result, problem).has_value());
+}
+
+void TestHeadroom::waitsWhilePaused() {
+    const auto problem = problem_of(60);
+    SearchResult plain = found(problem, filled(*problem, 19)), paused = plain;
+    const auto expected = gain(plain, problem);
+    Pause pause;
+    pause.set(true);
+    std::atomic<bool> ended = false;
+    std::thread searcher([&] {
+        gain_headroom(paused, problem, objectives().front(), {}, {},
+                      {kHeadroomCost, 1000, kInfinity, &pause});
+        ended = true;
+    });
+    QTest::qSleep(300);
+    const bool early = ended;
+    pause.set(false);
+    searcher.join();
+    QVERIFY(!early && expected.has_value());
+    QCOMPARE(*paused.progress.best_placement, *plain.progress.best_placement);
 }
 
 void TestHeadroom::endsWithItsSimulations() {
