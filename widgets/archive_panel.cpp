@@ -19,6 +19,15 @@ void ArchivePanel::setArchive(std::shared_ptr<const ArchiveView> archive, Archiv
     m_axes->setArchive(std::move(archive), source.run);
 }
 
+void ArchivePanel::setRun(const QString& title) {
+    m_map->setRun(title);
+    m_axes->setRun(title);
+}
+
+bool ArchivePanel::isEmpty() const {
+    return m_map->isEmpty();
+}
+
 void ArchivePanel::setObjective(const QString& title) {
     m_map->setObjective(title);
     m_axes->setObjective(title);

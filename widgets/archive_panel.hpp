@@ -18,6 +18,9 @@ public:
     EliteAxes* axes() const { return m_axes; }
     /// As ArchiveMap::setArchive().
     void setArchive(std::shared_ptr<const ArchiveView> archive, ArchiveSource source = {});
+    /// Names the run that the archive is of.
+    void setRun(const QString& title);
+    bool isEmpty() const;
     void setObjective(const QString& title);
     /// Draws the page on screen.
     void renderWhole(QPainter& painter, const QRect& target) const;

@@ -113,8 +113,10 @@ void ArchiveMap::makeControls() {
         chooser->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         chooser->setMinimumContentsLength(8);
         choosers->addWidget(chooser, 1, 2 * axis);
-        connect(chooser, &QComboBox::currentIndexChanged, this,
-                [this, axis](int dimension) { chooseDimension(axis, dimension); });
+        connect(chooser, &QComboBox::currentIndexChanged, this, [this, axis](int dimension) {
+            chooseDimension(axis, dimension);
+            Q_EMIT axesChanged();
+        });
     }
     choosers->addWidget(new QLabel(QStringLiteral("×"), m_controls), 1, 1);  // the titles are on the axes
     for (const int column : {0, 2}) choosers->setColumnStretch(column, 1);
@@ -287,6 +289,13 @@ QString ArchiveMap::describe(Cell cell) const {
     }
     lines << tr("empty");
     return lines.join(u'\n');
+}
+
+void ArchiveMap::setAxes(int x, int y) {
+    const int dimensions = m_archive ? static_cast<int>(m_archive->dimensions.size()) : 0;
+    if (x == y || std::max(x, y) >= dimensions) return;
+    chooseDimension(0, x);
+    chooseDimension(1, y);
 }
 
 void ArchiveMap::chooseDimension(int axis, int dimension) {

@@ -50,8 +50,13 @@ public:
     void setPlacementOnScreen(const Placement& placement);
     /// Title of the objective that elites are scored by: "Step time".
     void setObjective(const QString& title);
+    /// The dimensions along x and y; -1: none.
+    std::array<int, 2> axes() const { return m_axes; }
+    /// Shows these dimensions, if the archive has both.
+    void setAxes(int x, int y);
 
 Q_SIGNALS:
+    void axesChanged();  ///< by the user
     /// A cell was clicked, or Enter was pressed on it: its elite's placement and objective value in seconds.
     void eliteActivated(std::shared_ptr<const placewright::Placement> placement, double stepTime);
 

@@ -107,12 +107,12 @@ CurvePlot::~CurvePlot() {
     plot()->disconnect();  // its last signals must not reach the labels
 }
 
-void CurvePlot::setSeries(std::vector<CurveSeries> series) {
+void CurvePlot::setSeries(std::vector<CurveSeries> series, const QString& otherwise) {
     m_series = std::move(series);
     const bool empty = !std::isfinite(bestTime());
     const bool any = std::ranges::any_of(
         m_series, [](const CurveSeries& one) { return one.points && !one.points->empty(); });
-    setEmptyText(emptyText(any));
+    setEmptyText(otherwise.isEmpty() ? emptyText(any) : otherwise);
     setEmpty(empty);
     updateGraphs();
     updateBound();

@@ -42,7 +42,8 @@ public:
     explicit CurvePlot(QWidget* parent = nullptr);
     ~CurvePlot() override;
     /// Graph i of the plot is series i; the means follow if they are shown. Cheap: called while searches run.
-    void setSeries(std::vector<CurveSeries> series);
+    /// `otherwise`: what to say if there is nothing to plot; empty: the usual text.
+    void setSeries(std::vector<CurveSeries> series, const QString& otherwise = {});
     /// Title of the objective on the vertical axis: "Step time".
     void setObjective(const QString& title);
     /// Draws a horizontal line at the bound; 0: none.

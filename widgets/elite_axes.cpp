@@ -343,8 +343,15 @@ void EliteAxes::update() {
         if (within) m_kept.push_back(&elite);
     }
     m_shareText->setText(tr("Best %1 %").arg(m_share->value()));
-    m_count->setText(tr("%L1 of %L2 elites").arg(m_kept.size()).arg(m_elites.size()));
+    QString count = tr("%L1 of %L2 elites").arg(m_kept.size()).arg(m_elites.size());
+    if (!m_title.isEmpty()) count.prepend(m_title + QStringLiteral(" · "));
+    m_count->setText(count);
     m_canvas->update();
+}
+
+void EliteAxes::setRun(const QString& title) {
+    m_title = title;
+    update();
 }
 
 void EliteAxes::activate(const Elite& elite) {
@@ -354,7 +361,7 @@ void EliteAxes::activate(const Elite& elite) {
 }
 
 void EliteAxes::renderWhole(QPainter& painter, const QRect& target) const {
-    m_canvas->paint(painter, target);
+    m_canvas->paint(painter, drawHeader(painter, target, m_count->text(), *this));
 }
 
 }  // namespace placewright

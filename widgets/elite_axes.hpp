@@ -28,6 +28,8 @@ public:
     void setArchive(std::shared_ptr<const ArchiveView> archive, int run = 0);
     /// Title of the objective that elites are scored by.
     void setObjective(const QString& title);
+    /// Names the run that the archive is of.
+    void setRun(const QString& title);
     void renderWhole(QPainter& painter, const QRect& target) const;
     /// Number of elites that pass all ranges and the share.
     std::size_t kept() const { return m_kept.size(); }
@@ -49,6 +51,7 @@ private:
 
     std::shared_ptr<const ArchiveView> m_archive;
     int m_run = 0;
+    QString m_title;  ///< of the run
     QString m_objective;
     double m_best_s = 0, m_worst_s = 0;
     std::vector<const Elite*> m_elites;          ///< that fit, best first

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Painting of a GraphView.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 
 #include <QPaintEngine>
 #include <QPainter>
@@ -259,6 +261,32 @@ void GraphView::paintStacks(QPainter& painter, const QTransform& view,
     }
 }
 
+/// Widths of the parts of a node: their shares, but no part is too narrow to be seen.
+std::vector<double> GraphView::partWidths(const std::vector<NodeInks::Part>& parts, double width) {
+    constexpr double kLeast = 4;  // pixels
+    const double least = std::min(kLeast, width / static_cast<double>(parts.size()));
+    std::vector<double> widths;
+    double excess = -width;
+    for (const NodeInks::Part& part : parts) {
+        widths.push_back(std::max(part.part * width, least));
+        excess += widths.back();
+    }
+    *std::ranges::max_element(widths) -= excess;
+    return widths;
+}
+
+/// The part that takes most of a node, if one does.
+std::optional<GraphView::Section> GraphView::mainPart(std::uint32_t node, const QRectF& shown) const {
+    constexpr double kMost = 0.6;
+    const std::vector<NodeInks::Part> parts = partsOf(node);
+    const std::vector<double> widths = partWidths(parts, shown.width());
+    const auto main = static_cast<std::size_t>(std::ranges::max_element(widths) - widths.begin());
+    if (widths[main] < kMost * shown.width()) return {};
+    const double left =
+        std::accumulate(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(main), shown.left());
+    return Section{QRectF(left, shown.top(), widths[main], shown.height()), parts[main].ink};
+}
+
 /// Fills the node of a module in proportion to its parts: the devices by their shares of its time, or the
 /// kinds of its ops. Values have only a stripe at the lower edge.
 void GraphView::paintParts(QPainter& painter, const QRectF& shown, std::uint32_t node,
@@ -273,16 +301,17 @@ void GraphView::paintParts(QPainter& painter, const QRectF& shown, std::uint32_t
     QPainterPath outline;
     outline.addRoundedRect(shown, radius, radius);
     double left = shown.left();
+    const std::vector<double> widths = partWidths(parts, shown.width());
     painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
-    for (const auto& [ink, share] : parts) {
-        const DeviceStyle style = inkStyle(ink);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const DeviceStyle style = inkStyle(parts[i].ink);
         QPainterPath part;
-        part.addRect(QRectF(left, top, share * shown.width(), shown.bottom() - top));
+        part.addRect(QRectF(left, top, widths[i], shown.bottom() - top));
         painter.fillPath(detail.rounded ? outline.intersected(part) : part,
                          dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
                          : withoutTextures ? QBrush(style.color)
                                            : style.fill);
-        left += share * shown.width();
+        left += widths[i];
     }
     if (!detail.rounded) return;
     const DeviceStyle style = inkStyle(inkOf(node));
@@ -341,18 +370,24 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
                                  room.center().y() + (metrics.ascent() - metrics.descent()) / 2),
                          shown);
     };
-    const auto roomOf = [&](std::uint32_t node) {
-        const QRectF rect = rectInView(node, view);
-        const double margin = std::min(3 * detail.scale, 0.06 * rect.width());
-        return rect.adjusted(margin, 0, -margin, 0);
-    };
-    // On several devices the label needs a plate: no text colour is readable on all device colours.
-    const auto needsPlate = [&](std::uint32_t node) {
+    const auto isDivided = [&](std::uint32_t node) {
         return m_inks ? m_inks->hasCategories() && m_inks->partsOf(node).size() > 1
                       : m_shares[node].size() > 1;
     };
+    // The label of a divided node stands on its main part.
+    const auto roomOf = [&](std::uint32_t node) {
+        QRectF rect = rectInView(node, view);
+        if (isDivided(node)) rect = mainPart(node, rect).value_or(Section{rect}).rect;
+        const double margin = std::min(3 * detail.scale, 0.06 * rect.width());
+        return rect.adjusted(margin, 0, -margin, 0);
+    };
+    // Else it needs a plate: no text colour is readable on all device colours.
+    const auto needsPlate = [&](std::uint32_t node) {
+        return isDivided(node) && !mainPart(node, rectInView(node, view));
+    };
     const auto setPen = [&](std::uint32_t node) {
-        const QColor color = colors[inkOf(node)];
+        const auto main = isDivided(node) ? mainPart(node, rectInView(node, view)) : std::optional<Section>();
+        const QColor color = colors[main ? main->ink : inkOf(node)];
         painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : needsPlate(node) ? text : color);
     };
 

@@ -217,6 +217,13 @@ private:
     void paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
     std::vector<NodeInks::Part> partsOf(std::uint32_t node) const;
+    /// A part of a node that is divided by devices or categories.
+    struct Section {
+        QRectF rect;
+        std::uint32_t ink = 0;
+    };
+    static std::vector<double> partWidths(const std::vector<NodeInks::Part>& parts, double width);
+    std::optional<Section> mainPart(std::uint32_t node, const QRectF& shown) const;
     void paintParts(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;

@@ -27,7 +27,9 @@ HeatMapFrame::HeatMapFrame(const QString& accessibleName, const QString& emptyTe
     m_header->setMargin(4);
     makePlot(accessibleName, gradient);
     m_pages = new QStackedWidget(this);
-    m_pages->addWidget(makeEmptyLabel(emptyText, this));
+    m_emptyText = emptyText;
+    m_empty = makeEmptyLabel(emptyText, this);
+    m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
     m_layout = new QVBoxLayout(this);
     m_layout->setContentsMargins(0, 0, 0, 0);
@@ -83,7 +85,7 @@ void HeatMapFrame::makePlot(const QString& accessibleName, const QCPColorGradien
 }
 
 void HeatMapFrame::renderWhole(QPainter& painter, const QRect& target) const {
-    renderPlot(*m_plot, painter, target);
+    renderPlot(*m_plot, painter, drawHeader(painter, target, m_header->text(), *this));
 }
 
 void HeatMapFrame::setMapSize(int columns, int rows) {
@@ -99,13 +101,33 @@ void HeatMapFrame::addAbove(QWidget* widget) {
 }
 
 void HeatMapFrame::setHeader(const QString& text) {
-    m_header->setText(text);
-    m_header->setVisible(!text.isEmpty() && m_pages->currentIndex() == 1);
+    m_details = text;
+    showHeader();
+}
+
+void HeatMapFrame::setRun(const QString& title) {
+    m_run = title;
+    showHeader();
+}
+
+void HeatMapFrame::showHeader() {
+    QStringList parts{m_run, m_details};
+    parts.removeAll(QString());
+    m_header->setText(parts.join(QStringLiteral(" · ")));
+    m_header->setVisible(!parts.isEmpty() && !isEmpty());
+}
+
+void HeatMapFrame::setEmptyText(const QString& text) {
+    m_empty->setText(text.isEmpty() ? m_emptyText : text);
+}
+
+bool HeatMapFrame::isEmpty() const {
+    return m_pages->currentIndex() == 0;
 }
 
 void HeatMapFrame::setEmpty(bool empty) {
-    m_header->setVisible(!empty && !m_header->text().isEmpty());
     m_pages->setCurrentIndex(empty ? 0 : 1);
+    showHeader();
 }
 
 void HeatMapFrame::redraw() {

@@ -25,8 +25,14 @@ namespace placewright {
 class HeatMapFrame : public QWidget {
     Q_OBJECT
 public:
+    /// Draws the header and the map.
     void renderWhole(QPainter& painter, const QRect& target) const;
     QCustomPlot* plot() const { return m_plot; }
+    /// Names the run whose result is shown, before the header. Empty: none.
+    void setRun(const QString& title);
+    /// Text of the page that is shown while there is nothing to draw; empty: the usual one.
+    void setEmptyText(const QString& text);
+    bool isEmpty() const;
 
 protected:
     /// A cell of the map, or a whole column (y = 0).
@@ -77,12 +83,15 @@ private:
     void makePlot(const QString& accessibleName, const QCPColorGradient& gradient);
     void paintFrame(QCPPainter& painter) const;
     void showDescription(Cell cell, QPoint position);
+    void showHeader();
 
+    QString m_run, m_details;  ///< parts of the header
     std::optional<Cell> m_current;
     QPoint m_pressed;
 
     QVBoxLayout* m_layout = nullptr;
-    QLabel* m_header = nullptr;
+    QLabel *m_header = nullptr, *m_empty = nullptr;
+    QString m_emptyText;  ///< the usual one
     QStackedWidget* m_pages = nullptr;
     QCustomPlot* m_plot = nullptr;
     QCPColorMap* m_map = nullptr;

@@ -68,6 +68,10 @@ void PlotFrame::renderWhole(QPainter& painter, const QRect& target) const {
     renderPlot(*m_plot, painter, target, m_legendInPictures);
 }
 
+bool PlotFrame::isEmpty() const {
+    return m_pages->currentIndex() == 0;
+}
+
 void PlotFrame::setEmptyText(const QString& text) {
     m_empty->setText(text);
 }

@@ -26,6 +26,7 @@ public:
     /// Draws the plot into `target`, with a legend of its own if there is none on screen.
     void renderWhole(QPainter& painter, const QRect& target) const;
     QCustomPlot* plot() const { return m_plot; }
+    bool isEmpty() const;
     /// Text of the page that is shown while there is nothing to plot.
     void setEmptyText(const QString& text);
 

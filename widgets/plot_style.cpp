@@ -13,6 +13,7 @@
 #include <QLocale>
 #include <QPainter>
 #include <QPicture>
+#include <QWidget>
 
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -294,6 +295,18 @@ void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool 
         if (last) painter.drawPicture(target.topLeft(), picture);
     }
     if (legend) hideLegend(plot);
+}
+
+QRect drawHeader(QPainter& painter, const QRect& target, const QString& text, const QWidget& of) {
+    if (text.isEmpty()) return target;
+    const QFontMetrics metrics(of.font());
+    const int height = metrics.height() + 8;
+    painter.setFont(of.font());
+    painter.setPen(of.palette().color(QPalette::Text));
+    painter.drawText(QRect(target.left() + 8, target.top(), target.width() - 16, height),
+                     Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(text, Qt::ElideRight, target.width() - 16));
+    return target.adjusted(0, height, 0, 0);
 }
 
 void drawEmptyText(QPainter& painter, const QRect& area, const QString& text) {

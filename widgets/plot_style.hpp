@@ -78,6 +78,10 @@ void hideLegend(QCustomPlot& plot);
 /// picture only.
 void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool legend = false);
 
+/// Draws a line of text at the top of `target`, with the font and colour of a widget, and returns what is
+/// left of it.
+QRect drawHeader(QPainter& painter, const QRect& target, const QString& text, const QWidget& of);
+
 /// Draws the text of an empty panel in the middle of `area`; only its first lines if there is no room for
 /// all.
 void drawEmptyText(QPainter& painter, const QRect& area, const QString& text);

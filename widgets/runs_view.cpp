@@ -188,7 +188,7 @@ QString toolTipText(const RunRow& row) {
         lines << RunsModel::tr("Budget: %L1 evaluations").arg(row.budget);
     else if (row.budget_s > 0)
         lines << RunsModel::tr("Budget: %1").arg(QString::fromStdString(format_clock(row.budget_s)));
-    else
+    else if (row.isUnderWay())
         lines << RunsModel::tr("No budget: it runs until it is stopped");
     if (!row.options.isEmpty()) lines << row.options;
     if (!row.elsewhere.isEmpty()) {

@@ -140,7 +140,7 @@ QRectF TimelineView::gapRect(const IdleGap& gap) const {
 
 QString TimelineView::batchText() const {
     const std::size_t batches = m_data->batches.size();
-    return tr("One batch %1: %2 batches take %3")
+    return tr("A batch ends every %1: %2 batches take %3")
         .arg(secondsText(m_data->outcome.step_time_s))
         .arg(batches)
         .arg(secondsText(m_data->outcome.total_time_s));

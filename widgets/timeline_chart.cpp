@@ -146,6 +146,41 @@ QRect TimelineView::rowRect(const Row& row) const {
     return QRect(0, rowTop(row), width(), row.height);
 }
 
+QSize TimelineView::wholeSize() const {
+    return QSize(width(), std::max(height(), m_rulerHeight + m_naturalHeight));
+}
+
+void TimelineView::renderWhole(QPainter& painter) const {
+    TimelineView whole;
+    whole.setPalette(palette());
+    whole.setFont(font());
+    whole.resize(wholeSize());
+    whole.m_idleShown = m_idleShown;
+    whole.m_measuredLayout = m_measuredLayout;
+    whole.m_measured = m_measured;
+    whole.m_pathShown = m_pathShown;
+    whole.m_why = m_why;
+    whole.m_sharedTotal_s = m_sharedTotal_s;
+    whole.m_sharedHeaderWidth = m_sharedHeaderWidth;
+    whole.setData(m_data);
+    whole.setSelection(m_selection);
+    whole.setMatches(m_matches);
+    whole.setZoom({m_axis.start_s, m_axis.end_s, m_fitted, 0});
+    painter.setFont(font());
+    if (!m_data) return;
+    whole.m_chart.tick_s = whole.rulerStep_s();
+    whole.paintPart(painter, whole.rect().adjusted(0, whole.m_rulerHeight, 0, 0));
+    painter.setClipping(false);
+    whole.paintRuler(painter);
+    whole.paintFrame(painter);
+    whole.paintLimits(painter);
+    whole.paintPath(painter);
+    painter.setClipRect(whole.plotRect());
+    whole.paintPeaks(painter);
+    whole.paintArrows(painter);
+    painter.setClipping(false);
+}
+
 void TimelineView::paintPart(QPainter& painter, const QRect& part) const {
     paintBackground(painter, part);
     for (const Row& row : m_rows) paintRow(painter, row, part);

@@ -308,7 +308,7 @@ void TimelineView::paintBatch(QPainter& painter) const {
     const QColor line = palette().color(QPalette::WindowText);
     const double y = std::floor(mark.center().y());
     const QFontMetrics metrics(painter.font());
-    const QString words = tr("one batch %1").arg(secondsText(m_data->outcome.step_time_s));
+    const QString words = tr("a batch every %1").arg(secondsText(m_data->outcome.step_time_s));
     const QString all =
         tr("%1 batches %2").arg(m_data->batches.size()).arg(secondsText(m_data->outcome.total_time_s));
     const auto width = [&](const QString& text) { return metrics.horizontalAdvance(text) + 12; };

@@ -103,6 +103,10 @@ public:
     void setPinned(DeviceId device, bool pinned) { setPinned({Row::Kind::device, device}, pinned); }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    /// Draws the part of the axis on screen with all rows, also those that are scrolled out of view.
+    void renderWhole(QPainter& painter) const;
+    /// Size of what renderWhole() draws.
+    QSize wholeSize() const;
 
 Q_SIGNALS:
     /// The mark of a device's memory peak was clicked.
