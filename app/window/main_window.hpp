@@ -284,6 +284,7 @@ private:
                     const std::function<void(QPainter&, const QRectF&)>& paint);
     template <class Plot>
     void exportPlot(const QString& name, Plot* plot) {
+        if (plot->isEmpty()) return showError(tr("There is no picture to write: that panel is empty."));
         exportView(name, plot->size(), [plot](QPainter& painter, const QRectF& target) {
             plot->renderWhole(painter, target.toRect());
         });
@@ -294,9 +295,9 @@ private:
                              const QString& suffix);
     /// Asks whether to save or discard unsaved placements; false if the user cancels.
     bool mayClose(const QString& title, const QString& consequence);
-    /// Asks whether to save constraints that are in no file, before another network is opened; false if the
-    /// user cancels.
-    bool mayDropConstraints();
+    /// Asks whether to save what else is lost where another network is opened: running searches, constraints
+    /// that are in no file, changes of an open workspace; false if the user cancels.
+    bool mayDropOtherWork();
     /// Which window takes the cores from what is to be measured, and what to do; empty: none does.
     QString otherWork() const;
     void restoreSettings();

@@ -219,7 +219,7 @@ void MainWindow::exportReport() {
 void MainWindow::exportView(const QString& name, QSizeF size,
                             const std::function<void(QPainter&, const QRectF&)>& paint) {
     const QString file = chooseExportFile(tr("Export"), QLatin1Char('-') + name + QStringLiteral(".png"),
-                                          tr("Picture (*.png *.svg)"), QStringLiteral(".png"));
+                                          tr("Picture (*.png *.svg *.pdf)"), QStringLiteral(".png"));
     if (file.isEmpty()) return;
     Picture picture = recordPicture(size, paint);
     const auto scale = askPictureScale(this, file, picture);

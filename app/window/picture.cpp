@@ -10,11 +10,14 @@
 #include <QFileInfo>
 #include <QImage>
 #include <QImageWriter>
+#include <QPageSize>
 #include <QPainter>
 #include <QPalette>
+#include <QPdfWriter>
 #include <QSvgGenerator>
 #include <QWidget>
 
+#include "app/window/clipped_svg.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 
@@ -53,12 +56,15 @@ QColor backgroundColor() {
     return qApp->palette().base().color();
 }
 
-bool isSvg(const QString& file) {
+enum class Format { png, svg, pdf };
+
+Format formatOf(const QString& file) {
     const QString suffix = QFileInfo(file).suffix().toLower();
-    if (suffix == QLatin1String("svg")) return true;
-    if (suffix == QLatin1String("png")) return false;
+    if (suffix == QLatin1String("png")) return Format::png;
+    if (suffix == QLatin1String("svg")) return Format::svg;
+    if (suffix == QLatin1String("pdf")) return Format::pdf;
     throw InputError(file.toStdString(), "",
-                     "pictures are written as .png or .svg; choose one of these suffixes");
+                     "pictures are written as .png, .svg or .pdf; choose one of these suffixes");
 }
 
 QSize pixelsOf(QSizeF size, double scale) {
@@ -66,17 +72,35 @@ QSize pixelsOf(QSizeF size, double scale) {
     return (size * std::min(scale, most)).toSize().expandedTo(QSize(1, 1));
 }
 
-QByteArray svg(QSizeF size, const QColor& background, const Paint& paint) {
+QByteArray svg(QSizeF size, int dpi, const QColor& background, const Paint& paint) {
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     const QRectF target(QPointF(0, 0), size);
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
+    generator.setResolution(dpi);
     generator.setSize(size.toSize());
     generator.setViewBox(target);
     generator.setTitle(QStringLiteral("Placewright"));
     QPainter painter(&generator);
     painter.fillRect(target, background);
+    paint(painter);
+    painter.end();
+    return buffer.data();
+}
+
+/// One page, as large as the picture.
+QByteArray pdf(QSizeF size, int dpi, const QColor& background, const Paint& paint) {
+    constexpr double kPointsAnInch = 72;
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter writer(&buffer);
+    writer.setResolution(dpi);
+    writer.setTitle(QStringLiteral("Placewright"));
+    writer.setPageSize(QPageSize(size * kPointsAnInch / dpi, QPageSize::Point, {}, QPageSize::ExactMatch));
+    writer.setPageMargins({});
+    QPainter painter(&writer);
+    painter.fillRect(QRectF(QPointF(0, 0), size), background);
     paint(painter);
     painter.end();
     return buffer.data();
@@ -133,8 +157,7 @@ QSize pixelsOf(const Picture& picture, double scale) {
 }
 
 QByteArray svgOf(const Picture& picture) {
-    return svg(picture.size, picture.background,
-               [&](QPainter& painter) { painter.drawPicture(0, 0, picture.commands); });
+    return clippedSvg(picture.commands, picture.size, picture.background);
 }
 
 QByteArray pngOf(const Picture& picture, double scale) {
@@ -146,8 +169,11 @@ QByteArray pngOf(const Picture& picture, double scale) {
 bool writePicture(const QString& file, const Picture& picture, double scale, const std::stop_token& stop,
                   const std::function<void(double)>& progress) {
     QByteArray content;
-    if (isSvg(file)) {
+    if (const Format format = formatOf(file); format == Format::svg) {
         content = svgOf(picture);
+    } else if (format == Format::pdf) {
+        content = pdf(picture.size, picture.commands.logicalDpiX(), picture.background,
+                      [&](QPainter& painter) { painter.drawPicture(0, 0, picture.commands); });
     } else {
         QImage image = blankImage(file, pixelsOf(picture, scale), picture.background);
         paintBands(image, picture, stop, progress);
@@ -162,8 +188,10 @@ void exportWidget(const QString& file, QWidget* widget, double scale) {
     // Not recorded: a recording lacks the clips of child widgets.
     const auto paint = [widget](QPainter& painter) { widget->render(&painter); };
     QByteArray content;
-    if (isSvg(file)) {
-        content = svg(widget->size(), backgroundColor(), paint);
+    if (const Format format = formatOf(file); format == Format::svg) {
+        content = svg(widget->size(), widget->logicalDpiX(), backgroundColor(), paint);
+    } else if (format == Format::pdf) {
+        content = pdf(widget->size(), widget->logicalDpiX(), backgroundColor(), paint);
     } else {
         QImage image = blankImage(file, pixelsOf(QSizeF(widget->size()), scale), backgroundColor());
         QPainter painter(&image);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of views as PNG and SVG files.
+// Pictures of views as PNG, SVG and PDF files.
 #pragma once
 
 #include <functional>
@@ -33,9 +33,9 @@ constexpr double kPrintScale = 2;
 /// memory.
 QSize pixelsOf(const Picture& picture, double scale);
 
-/// Writes PNG or SVG, by the suffix of the file. `progress` gets the painted share of a PNG, from 0 to 1; the
-/// rest of the time is compression. Returns false, and writes nothing, once `stop` is requested. Throws
-/// InputError with the file and the reason.
+/// Writes PNG, SVG or PDF, by the suffix of the file. `progress` gets the painted share of a PNG, from 0 to
+/// 1; the rest of the time is compression. Returns false, and writes nothing, once `stop` is requested.
+/// Throws InputError with the file and the reason.
 bool writePicture(const QString& file, const Picture& picture, double scale = kPrintScale,
                   const std::stop_token& stop = {}, const std::function<void(double)>& progress = {});
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Pictures of the views.
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <set>
 
 #include <QApplication>
+#include <QFile>
 #include <QImage>
 #include <QImageReader>
 #include <QInputDialog>
 #include <QPainter>
 #include <QProgressDialog>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSvgRenderer>
 #include <QTest>
 #include <QTimer>
@@ -24,6 +27,7 @@
 #include "widgets/curve_plot.hpp"
 #include "widgets/distribution_view.hpp"
 #include "widgets/graph_view.hpp"
+#include "widgets/timeline_view.hpp"
 
 using namespace placewright;
 using test::request, test::Shown;
@@ -38,6 +42,18 @@ std::size_t colorsOf(const QImage& image) {
         for (int x = 0; x < image.width(); x += 2) colors.insert(image.pixel(x, y));
     }
     return colors.size();
+}
+
+/// The part of the image that is not as its lower right corner.
+QRect inkOf(const QImage& image) {
+    const QRgb background = image.pixel(image.width() - 1, image.height() - 1);
+    QRect ink;
+    for (int y = 0; y < image.height(); ++y) {
+        for (int x = 0; x < image.width(); ++x) {
+            if (image.pixel(x, y) != background) ink |= QRect(x, y, 1, 1);
+        }
+    }
+    return ink;
 }
 
 }  // namespace
@@ -59,7 +75,7 @@ private Q_SLOTS:
         QTest::addColumn<QString>("view");
         QTest::addColumn<QString>("suffix");
         for (const char* view : {"graph", "timeline", "curve", "archive", "distribution"}) {
-            for (const char* suffix : {"png", "svg"})
+            for (const char* suffix : {"png", "svg", "pdf"})
                 QTest::addRow("%s as %s", view, suffix) << view << suffix;
         }
     }
@@ -79,8 +95,8 @@ private Q_SLOTS:
              {window.graphView()->wholeSize(),
               [&](QPainter& p, const QRectF& r) { window.graphView()->renderWhole(p, r); }}},
             {"timeline",
-             {window.timelineView()->size(),
-              [&](QPainter& p, const QRectF&) { window.timelineView()->render(&p); }}},
+             {window.timelineView()->wholeSize(),
+              [&](QPainter& p, const QRectF&) { window.timelineView()->renderWhole(p); }}},
             {"curve",
              {curve->size(), [&](QPainter& p, const QRectF& r) { curve->renderWhole(p, r.toRect()); }}},
             {"archive",
@@ -91,7 +107,23 @@ private Q_SLOTS:
                               }}}};
         const auto& [size, paint] = views.at(view);
         const QString file = m_place->file("picture." + suffix);
-        QVERIFY(writePicture(file, recordPicture(size, paint)));
+        const Picture picture = recordPicture(size, paint);
+        QVERIFY(writePicture(file, picture));
+        if (suffix == QLatin1String("pdf")) {
+            QFile written(file);
+            QVERIFY(written.open(QIODevice::ReadOnly));
+            const QByteArray content = written.readAll();
+            QVERIFY(content.startsWith("%PDF-"));
+            // One page of the picture's size, in points of 1/72 inch.
+            static const QRegularExpression box(QStringLiteral("/MediaBox \\[0 0 ([0-9.]+) ([0-9.]+)\\]"));
+            const QRegularExpressionMatch match = box.match(QString::fromLatin1(content));
+            QVERIFY(match.hasMatch());
+            const double scale = 72.0 / picture.commands.logicalDpiX();
+            QVERIFY(std::abs(match.captured(1).toDouble() - size.width() * scale) < 1.5);
+            QVERIFY(std::abs(match.captured(2).toDouble() - size.height() * scale) < 1.5);
+            QVERIFY(content.size() > 2000);
+            return;
+        }
 
         QImage image;
         if (suffix == QLatin1String("png")) {
@@ -105,8 +137,75 @@ private Q_SLOTS:
             image.fill(Qt::white);
             QPainter painter(&image);
             renderer.render(&painter);
+            painter.end();
+            // As large as in a PNG.
+            const QRect ink = inkOf(image), printed = inkOf(QImage::fromData(pngOf(picture, 1)));
+            QVERIFY2(
+                std::abs(ink.right() - printed.right()) < 8 && std::abs(ink.bottom() - printed.bottom()) < 8,
+                qPrintable(QStringLiteral("%1, %2 and %3, %4")
+                               .arg(ink.right())
+                               .arg(ink.bottom())
+                               .arg(printed.right())
+                               .arg(printed.bottom())));
         }
         QVERIFY2(colorsOf(image) > 8, qPrintable(QString::number(colorsOf(image))));
+    }
+
+    /// Qt drops clips in SVG files.
+    void svgFilesAreClipped() {
+        const Picture picture = recordPicture({100, 80}, [](QPainter& painter, const QRectF&) {
+            painter.setRenderHint(QPainter::Antialiasing, false);
+            painter.translate(10, 10);
+            painter.setClipRect(QRect(0, 0, 40, 40));
+            painter.setPen(QPen(Qt::black, 3));
+            painter.drawLine(QPointF(5, -1e5), QPointF(6, 1e5));
+            painter.drawPolyline(QPolygonF{{{-500, 20}, {20, 20}, {20, 900}, {30, 900}, {30, 25}}});
+            painter.setBrush(Qt::red);
+            painter.setPen(Qt::NoPen);
+            painter.drawRect(25, 5, 60, 10);
+            painter.drawImage(QRect(10, 30, 60, 4), QImage(30, 2, QImage::Format_RGB32));
+            painter.setPen(Qt::black);
+            painter.drawText(QPointF(2, 30), QStringLiteral("in"));
+            painter.drawText(QPointF(60, 30), QStringLiteral("out"));
+            painter.setClipping(false);
+            painter.setPen(QPen(Qt::black, 4));
+            painter.drawLine(QPointF(60, 50), QPointF(80, 50));
+        });
+        const QByteArray svg = svgOf(picture);
+        QVERIFY(svg.contains(">in<") && !svg.contains(">out<"));
+        QSvgRenderer renderer(svg);
+        QImage image(100, 80, QImage::Format_RGB32);
+        image.fill(picture.background);
+        QPainter painter(&image);
+        renderer.render(&painter);
+        painter.end();
+        const auto isBlank = [&](const QRect& part) {
+            const QImage of = image.copy(part);
+            return colorsOf(of) == 1 && of.pixel(0, 0) == picture.background.rgb();
+        };
+        QVERIFY(isBlank(QRect(0, 0, 100, 8)) && isBlank(QRect(0, 0, 8, 80)) &&
+                isBlank(QRect(53, 0, 47, 57)) && isBlank(QRect(0, 53, 65, 27)));
+        QVERIFY(image.pixel(15, 40) == qRgb(0, 0, 0) && image.pixel(45, 20) == qRgb(255, 0, 0));
+        QVERIFY(image.pixel(80, 60) == qRgb(0, 0, 0));
+    }
+
+    /// Also of a panel that is too low for its rows.
+    void theTimelineHasAllRows() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()),
+                           m_place->write("eight.json", test::uniform_machine(8))));
+        TimelineView timeline;
+        timeline.setData(shown.document.timeline());
+        timeline.resize(600, 120);
+        timeline.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&timeline));
+        QVERIFY(timeline.wholeSize().height() > 2 * timeline.height());
+        const Picture picture = recordPicture(
+            timeline.wholeSize(), [&](QPainter& painter, const QRectF&) { timeline.renderWhole(painter); });
+        const QString text = QString::fromUtf8(svgOf(picture));
+        for (const Device& device : shown.document.job().machine->devices())
+            QVERIFY2(text.contains(QString::fromStdString('>' + device.name + '<')), device.name.c_str());
+        QVERIFY(!text.contains(QStringLiteral("<image")));  // lines and texts, not a photo of the panel
     }
 
     void theReportIsOneFileWithPictures() {
