@@ -27,6 +27,15 @@ std::optional<double> numberFrom(QString text) {
     return ok && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
+/// A whole number in groups of three digits, as any locale writes it: its separator may be the decimal sign
+/// of this one. Nothing for any other text.
+std::optional<double> groupedNumberFrom(QString text) {
+    static const QRegularExpression form(QStringLiteral("^[1-9][0-9]{0,2}([,.'])[0-9]{3}(\\1[0-9]{3})*$"));
+    const QRegularExpressionMatch match = form.match(text);
+    if (!match.hasMatch()) return {};
+    return text.remove(match.captured(1)).toDouble();
+}
+
 }  // namespace
 
 QString budgetText(const Budget& budget) {
@@ -51,10 +60,14 @@ std::optional<Budget> budgetFrom(const QString& text) {
         "evaluations?)?$"));
     const QRegularExpressionMatch match = form.match(plain);
     if (!match.hasMatch()) return {};
-    std::optional<double> number = numberFrom(match.captured(1));
-    if (!number) return {};
     const QString factor = match.captured(2), unit = match.captured(3);
-    if (unit.isEmpty() || unit.startsWith(QLatin1Char('e'))) {
+    const bool counts = unit.isEmpty() || unit.startsWith(QLatin1Char('e'));
+    const QString digits = match.captured(1).trimmed();
+    std::optional<double> number;
+    if (counts && factor.isEmpty()) number = groupedNumberFrom(digits);
+    if (!number) number = numberFrom(digits);
+    if (!number) return {};
+    if (counts) {
         *number = std::round(*number * (factor == QLatin1String("k")   ? 1e3
                                         : factor == QLatin1String("m") ? 1e6
                                                                        : 1));

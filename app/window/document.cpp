@@ -88,7 +88,7 @@ private:
         if (m_document.m_placement == from.placement && !m_document.m_insights.isSimulating())
             from.simulated = m_document.m_insights.simulated();
         if (!m_document.m_isImproving) m_document.stopFollowing();
-        m_document.m_whatIf = nullptr;
+        if (std::exchange(m_document.m_whatIf, nullptr) != nullptr) m_document.storeMachine(from.scenario);
         m_document.setScreen(to);
     }
 
@@ -267,7 +267,7 @@ void Document::setOptions(const JobOptions& options, std::optional<DeviceId> who
 }
 
 void Document::setConstraints(const Constraints& constraints) {
-    JobOptions options = unfinished().options.value_or(this->options());
+    JobOptions options = latestOptions();
     options.problem.constraints = constraints;
     setOptions(options);
 }
@@ -275,7 +275,7 @@ void Document::setConstraints(const Constraints& constraints) {
 void Document::setReading(const ReadOptions& reading) {
     // Another network that is being opened has its own.
     if (!isOpen() || !unfinished().file.isEmpty()) return;
-    JobOptions options = unfinished().options.value_or(this->options());
+    JobOptions options = latestOptions();
     options.reading = reading;
     setOptions(options);
 }
@@ -285,6 +285,19 @@ void Document::dropBrokenRules() {
 }
 
 void Document::load(LoadRequest request) {
+    if (const QString workspace = openingWorkspace(); !workspace.isEmpty()) {
+        const QString name = QFileInfo(workspace).fileName();
+        if (request.file.isEmpty()) {
+            Q_EMIT machineChanged();  // views of the machine or the options go back to those in use
+            Q_EMIT message(
+                true,
+                tr("%1 is being opened: change the machine and the options when it is open.").arg(name));
+            return;
+        }
+        Q_EMIT message(false, tr("%1 was not opened: %2 is opened in its place.")
+                                  .arg(name, QFileInfo(request.file).fileName()));
+    }
+    m_openingWorkspace.clear();
     dropMachineSteps();
     m_withoutBroken.reset();
     m_background.run(
@@ -451,6 +464,7 @@ QString Document::forget() {
     m_runs.clear();
     m_kept.clear();
     m_measurements.clear();
+    Q_EMIT replaced();
     return stopped;
 }
 

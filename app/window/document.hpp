@@ -114,15 +114,13 @@ public:
     void setMachine(const QString& machine);
     /// Why the machine cannot be edited now, as a sentence; empty if it can.
     QString editHindrance() const;
-    /// The machine that the next edit starts from: that of edits that are under way, else the one in use.
-    std::shared_ptr<const Machine> machineToEdit() const;
-    /// Puts an edit of machineToEdit() on screen, in the background; an undo step called `title`. Ops of
-    /// devices that are gone move to one of the same kind, with a message. Does nothing but say why if there
-    /// is an editHindrance().
-    void editMachine(const QString& title, MachineEdit edit);
     /// The factors on the machine, and the machine without them; those under way where there are some.
     WhatIf whatIf() const;
     std::shared_ptr<const Machine> whatIfBase() const;
+    /// Puts an edit of whatIfBase() on screen, with the factors, in the background; an undo step called
+    /// `title`. Ops of devices that are gone move to one of the same kind, with a message. Does nothing but
+    /// say why if there is an editHindrance().
+    void editMachine(const QString& title, MachineEdit edit);
     /// Applies other factors to whatIfBase(), in the background; the latest win. All until endWhatIf() are
     /// one undo step.
     void setWhatIf(const WhatIf& factors);
@@ -146,15 +144,12 @@ public:
     /// Changes how the open network file is read: the batch size, and of a language model phase, context and
     /// types. As setOptions(); the placement is kept by the names of the ops.
     void setReading(const ReadOptions& reading);
-    /// That in use, or that of a change that is under way.
-    ReadOptions latestReading() const { return unfinished().options.value_or(options()).reading; }
+    /// Those in use, or those of a change that is under way, which a further change must not undo.
+    JobOptions latestOptions() const { return unfinished().options.value_or(options()); }
     /// Repeats the request that rulesBroken() told of, without these rules; one undo step.
     void dropBrokenRules();
     bool hasBrokenRules() const { return m_withoutBroken.has_value(); }
-    /// The rules in use, or those of a change that is under way.
-    Constraints latestConstraints() const {
-        return unfinished().options.value_or(options()).problem.constraints;
-    }
+    Constraints latestConstraints() const { return latestOptions().problem.constraints; }
     /// Requests a preview of these options; only the latest request is answered, by optionsPreviewed().
     void previewOptions(const JobOptions& options);
     void cancelOptionsPreview() { m_optionsLane.cancel(); }
@@ -297,6 +292,10 @@ public:
     /// Rows for the runs of the open network; those with another machine or other options say so.
     std::vector<RunRow> runRows() const;
     const std::vector<std::unique_ptr<Run>>& runs() const { return m_runs.all(); }
+    /// Whether a run belongs to another machine or other options than those on screen.
+    bool isElsewhere(const Run& run) const { return !sameScenario(*m_runs.scenarioOf(run), *m_scenario); }
+    /// What panels say in place of results while all runs are elsewhere; empty if not.
+    QString elsewhereText() const;
     /// The run whose placement is on screen, its best one or an earlier one; nullptr for any other placement.
     const Run* shownRun() const { return m_runs.find(m_shown); }
 
@@ -333,6 +332,9 @@ public:
 
 Q_SIGNALS:
     void loadingChanged();
+    /// Another network or workspace replaces the open one, whose runs and undo history are gone;
+    /// problemChanged follows.
+    void replaced();
     void problemChanged();
     void networkOpened();   ///< another network was opened by itself, not in a workspace
     void machineChanged();  ///< the machine or the options changed, or a change of them was refused
@@ -378,6 +380,8 @@ private:
 
     /// The request under way, which the next one extends; empty if none.
     LoadRequest unfinished() const { return m_openLane.busy() ? m_loading : LoadRequest(); }
+    /// The workspace that is being opened; empty if none.
+    QString openingWorkspace() const { return m_openLane.busy() ? m_openingWorkspace : QString(); }
     void load(LoadRequest request);
     /// Handles the result of a request: adopts it, or asks.
     void receive(const LoadRequest& request, Reading reading);
@@ -408,13 +412,12 @@ private:
     Screen screen() const;
     /// Changes the screen by an undoable command.
     void change(const QString& title, Screen screen);
-    /// An edit of the machine that waits or is under way; relative to the one before it.
+    /// A change of the machine or of its factors that waits or is under way; relative to the one before it.
     struct MachineStep {
         QString title;
-        std::shared_ptr<const Machine> machine;
-        std::vector<DeviceId> from;           ///< of a MachineEdit
-        std::shared_ptr<const Machine> base;  ///< without the factors; null: no what-if
+        std::shared_ptr<const Machine> base;  ///< without the factors
         WhatIf factors;
+        std::vector<DeviceId> from;  ///< of a MachineEdit; empty: only the factors change
     };
     void addMachineStep(MachineStep step);
     /// What is asked for later wins over edits that are under way: they are dropped, and views go back.
@@ -425,6 +428,8 @@ private:
     /// Changes the screen by the command of the factors, which further factors improve.
     void changeWhatIf(Screen screen);
     void finishWhatIf();
+    /// Writes the machine of an edited scenario to its file, in the background.
+    void storeMachine(const std::shared_ptr<const Scenario>& scenario);
     /// Computes valueWithoutFactors() for what is on screen.
     void compareWithoutFactors();
     void startLayout(std::optional<ClosedScopes> closed);
@@ -463,6 +468,7 @@ private:
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
+    QString m_openingWorkspace;                  ///< while m_openLane is busy; empty: none
     std::optional<LoadRequest> m_withoutBroken;  ///< of dropBrokenRules()
     std::shared_ptr<const GraphScene> m_scene;
     LayoutRoom m_room{LayoutRoom::Direction::right, 1.6};

@@ -207,7 +207,7 @@ void Document::showMeasuredBest(std::size_t index) {
 }
 
 void Document::useProfile(const QString& file) {
-    JobOptions options = this->options();
+    JobOptions options = latestOptions();
     options.profile = file.toStdString();
     options.problem.cost.profile.reset();
     setOptions(options);

@@ -153,7 +153,8 @@ void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed)
         Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
     const bool asked = !run.request().unasked;
-    if (!asked && run.state() == Run::State::finished && run.progress().best_placement)
+    const bool isRemoved = m_runs.find(run.id()) == nullptr;
+    if (!asked && !isRemoved && run.state() == Run::State::finished && run.progress().best_placement)
         m_kept.keep(m_runs.scenarioOf(run), *run.progress().best_placement, run.progress().best.penalised_s);
     if (m_followed.contains(run.id())) {
         // What others found while this run was followed alone counts now.
@@ -338,6 +339,15 @@ void Document::removeRun(int id) {
     Q_EMIT settled();
 }
 
+QString Document::elsewhereText() const {
+    const auto& all = m_runs.all();
+    if (all.empty() || !std::ranges::all_of(all, [this](const auto& run) { return isElsewhere(*run); }))
+        return {};
+    return tr(
+        "The searches in Runs have other options, constraints or another machine. Double-click one to go "
+        "back to its own.");
+}
+
 void Document::showRun(int id) {
     const Run* run = m_runs.find(id);
     if (run == nullptr || !run->progress().best_placement) return;
@@ -345,9 +355,13 @@ void Document::showRun(int id) {
     if (!sameNetwork(*scenario, *m_scenario)) return;
     if (run->state() == Run::State::running && sameScenario(*scenario, *m_scenario)) return followRun(id);
     const bool isBest = run->simulated() && run->simulated()->placement == run->progress().best_placement;
-    change(tr("Show %1").arg(runTitle(*run)),
-           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement,
-            isBest ? run->simulated() : nullptr, id});
+    const QString title = runTitle(*run), other = differenceText(*scenario, *m_scenario);
+    const bool elsewhere = isElsewhere(*run);
+    change(tr("Show %1").arg(title), {elsewhere ? scenario : m_scenario, *run->progress().best_placement,
+                                      isBest ? run->simulated() : nullptr, id});
+    if (elsewhere)
+        Q_EMIT message(false,
+                       tr("%1 belongs to: %2. These are in use now; Ctrl+Z undoes this.").arg(title, other));
 }
 
 }  // namespace placewright

@@ -75,6 +75,7 @@ void Document::openWorkspace(const QString& file) {
             Q_EMIT message(true, error);
         });
     m_loading = {};
+    m_openingWorkspace = file;
     Q_EMIT loadingChanged();
 }
 

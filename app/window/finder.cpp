@@ -23,7 +23,14 @@ Finder::Finder(Document* document, FindBar* bar, GraphView* graph, TimelineView*
         find({});
         m_graph->setFocus();
     });
-    connect(document, &Document::timelineChanged, this, &Finder::refresh);
+    // A search changes the screen many times a second; finding in a large network takes a tenth of one.
+    m_pace.setSingleShot(true);
+    m_pace.setInterval(500);
+    connect(&m_pace, &QTimer::timeout, this, &Finder::refresh);
+    connect(document, &Document::timelineChanged, this, [this] {
+        if (!m_document->isSearching()) return refresh();
+        if (!m_text.isEmpty() && !m_pace.isActive()) m_pace.start();
+    });
 }
 
 void Finder::open() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 
 #include "widgets/op_view.hpp"
 
@@ -52,6 +53,7 @@ private:
     std::optional<OpList> m_matches;  ///< nothing: there is no search
     QString m_where;
     std::ptrdiff_t m_current = -1;
+    QTimer m_pace;  ///< until what a search changes is found again
 };
 
 }  // namespace placewright

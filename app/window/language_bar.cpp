@@ -157,7 +157,7 @@ void LanguageBar::apply() {
     m_wait.stop();
     if (!m_isWanted || !m_document->isOpen()) return;
     const LanguageOptions& now = *m_document->job().language;
-    ReadOptions reading = m_document->latestReading();
+    ReadOptions reading = m_document->latestOptions().reading;
     // What was left to the file stays so until it is changed here.
     const auto take = [](std::optional<std::int64_t>& option, std::int64_t value, std::int64_t shown) {
         if (option || value != shown) option = value;

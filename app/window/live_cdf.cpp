@@ -88,9 +88,10 @@ void LiveCdf::fill() {
     }
     switch (content()) {
         case Content::searches:
-            setEmptyText(
-                tr("No search yet. Press Optimize (F5) to plot how the step times of all placements "
-                   "that it tries are distributed."));
+            setEmptyText(m_document->elsewhereText().isEmpty()
+                             ? tr("No search yet. Press Optimize (F5) to plot how the step times of all "
+                                  "placements that it tries are distributed.")
+                             : m_document->elsewhereText());
             return setData(searches());
         case Content::comparison:
             setEmptyText(

@@ -240,9 +240,7 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
     auto scenario = std::make_shared<const Scenario>(std::move(next));
     // Factors stay with the machine.
     if (open.whatIf && wanted.machine.isEmpty() && !scenario->job.own_machine) {
-        const WhatIf& factors = open.whatIf->factors;
-        auto machine = std::make_shared<const Machine>(what_if(*scenario->job.machine, factors));
-        scenario = withFactors(scenario, machine, factors, scenario->job.single_device).scenario;
+        scenario = withFactors(scenario, open.whatIf->factors, scenario->job.single_device).scenario;
         storeEdited(*scenario);
     }
     return {scenario, false, {}};

@@ -47,7 +47,7 @@ void MainWindow::connectDocument() {
         const bool asks = m_document->unsaved().has_value() || m_document->hasUnsavedMeasured();
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost.")) &&
-               (asks || mayDropConstraints());
+               (asks || mayDropOtherWork());
     });
     document->setMissingQuestion([this](const QString& missing) {
         return QFileDialog::getOpenFileName(this, tr("Where is %1?").arg(QFileInfo(missing).fileName()),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the window remembers, and what it asks before it closes.
+#include <algorithm>
+
 #include <QCheckBox>
 #include <QCloseEvent>
 #include <QComboBox>
@@ -144,14 +146,24 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
            });
 }
 
-bool MainWindow::mayDropConstraints() {
+bool MainWindow::mayDropOtherWork() {
     if (!m_document->isOpen() || !isWindowModified()) return true;
+    QStringList lost;
+    const auto searches = std::ranges::count_if(m_document->runs(), [](const auto& run) {
+        return run->state() == Run::State::running && !run->request().unasked;
+    });
+    if (searches > 0)
+        lost << (searches == 1 ? tr("The running search will be stopped and lost.")
+                               : tr("%L1 running searches will be stopped and lost.").arg(searches));
     const Constraints& constraints = m_document->options().problem.constraints;
-    if (constraints.rules.empty() || !constraints.file.empty()) return true;
+    if (!constraints.rules.empty() && constraints.file.empty()) lost << tr("Its constraints will be lost.");
+    if (!m_keeper->file().isEmpty())
+        lost << tr("Changes since %1 was saved will be lost.").arg(QFileInfo(m_keeper->file()).fileName());
+    if (lost.isEmpty()) return true;
     QMessageBox question(QMessageBox::Question, tr("Open another network"),
                          tr("Save your work on %1?").arg(toQString(m_document->problem()->graph->name())),
                          QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question.setInformativeText(tr("Its constraints will be lost."));
+    question.setInformativeText(lost.join(QLatin1Char(' ')));
     question.button(QMessageBox::Save)->setText(tr("&Save…"));
     question.button(QMessageBox::Discard)->setText(tr("&Discard"));
     question.setDefaultButton(QMessageBox::Save);

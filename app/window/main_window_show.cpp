@@ -266,13 +266,15 @@ void MainWindow::showRuns() {
                               progress.elapsed_s, progress.means, ended, progress.samples});
         }
     }
-    m_curve->setSeries(std::move(series));
+    const QString elsewhere = m_document->elsewhereText();
+    m_curve->setSeries(std::move(series), elsewhere);
+    m_archive->map()->setEmptyText(elsewhere);
+    m_distribution->setEmptyText(elsewhere);
     m_cdf->refresh();
     showLearnt();
 
     const bool searching = m_document->isOptimizing();
     m_bars->showSearching(searching, searching && allPaused());
-    action(ActionId::beside)->setEnabled(searching);
     action(ActionId::pause)->setEnabled(searching);
     action(ActionId::followBest)
         ->setEnabled(searching && (!m_document->isFollowing() || m_document->pinnedRun() != nullptr));
@@ -286,12 +288,10 @@ void MainWindow::showRuns() {
 /// for none.
 const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const {
     const Run* latest = nullptr;
-    for (const RunRow& row : m_document->runRows()) {
-        for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !has(*run) || !row.elsewhere.isEmpty()) continue;
-            latest = run.get();
-            if (m_runs->currentRun() == row.id) return latest;
-        }
+    for (const auto& run : m_document->runs()) {
+        if (m_document->isElsewhere(*run) || !has(*run)) continue;
+        latest = run.get();
+        if (m_runs->currentRun() == run->id()) return latest;
     }
     return latest;
 }
@@ -311,10 +311,12 @@ void MainWindow::showLearnt() {
         m_archive->setArchive(archived->progress().archive,
                               {archived->id(), archived->state() == Run::State::running,
                                job.single_device_s < kUndefinedScore.value_s ? job.single_device_s : 0});
+        m_archive->setRun(runTitle(*archived));
     }
     const Run* const drawn = shownWith(&SearchProgress::distribution);
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
                                     drawn != nullptr ? drawn->job().problem : nullptr);
+    m_distribution->setRun(drawn != nullptr ? runTitle(*drawn) : QString());
     const Run* const trained = shownWith(&SearchProgress::training);
     m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
 }

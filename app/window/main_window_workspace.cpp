@@ -17,6 +17,7 @@
 #include "app/window/tool_bars.hpp"
 #include "app/window/view_history.hpp"
 #include "app/window/workspace_keeper.hpp"
+#include "widgets/archive_panel.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/text.hpp"
 #include "widgets/timeline_view.hpp"
@@ -29,6 +30,7 @@ constexpr auto kBudgetEvaluations = "budget_evaluations", kBudgetSeconds = "budg
 constexpr auto kGraphScale = "graph_scale", kGraphX = "graph_x", kGraphY = "graph_y";
 constexpr auto kTimelineStart = "timeline_start_s", kTimelineEnd = "timeline_end_s",
                kTimelineScrolled = "timeline_scrolled";
+constexpr auto kArchiveX = "archive_x", kArchiveY = "archive_y";
 constexpr std::int64_t kMostWhole = 1'000'000'000;
 
 std::optional<double> numberOf(const OptionValues& values, const char* name) {
@@ -107,6 +109,10 @@ void MainWindow::addView(WorkspaceSnapshot& snapshot) const {
         view[kTimelineStart] = timeline.start_s;
         view[kTimelineEnd] = timeline.end_s;
     }
+    if (const auto [x, y] = m_archive->map()->axes(); x >= 0 && y >= 0) {
+        view[kArchiveX] = std::int64_t{x};
+        view[kArchiveY] = std::int64_t{y};
+    }
     snapshot.learned = m_learning->learned();
     if (const auto& side = m_pinned->side(); side && sameNetwork(*side->scenario, *snapshot.scenario))
         snapshot.pinned = side;
@@ -121,6 +127,8 @@ void MainWindow::showView(const OpenedWorkspace& opened) {
     if (const auto budget = budgetIn(view)) m_bars->chooseBudget(*budget);
     if (const auto seed = wholeOf(view, kSeed)) m_bars->chooseSeed(static_cast<int>(*seed));
     m_history->await(graphZoomFrom(view), timelineZoomFrom(view));
+    const auto x = wholeOf(view, kArchiveX), y = wholeOf(view, kArchiveY);
+    if (x && y) m_archive->map()->setAxes(static_cast<int>(*x), static_cast<int>(*y));
     if (opened.pinned) m_pinned->pin(*opened.pinned);
     m_learning->restore(opened.learned);
     fillRecent();
@@ -129,6 +137,7 @@ void MainWindow::showView(const OpenedWorkspace& opened) {
 void MainWindow::watchView() {
     connect(m_graph, &GraphView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_timeline, &TimelineView::zoomChanged, m_keeper, &WorkspaceKeeper::noteView);
+    connect(m_archive->map(), &ArchiveMap::axesChanged, m_keeper, &WorkspaceKeeper::noteView);
     connect(m_pinned, &PinnedPlacement::changed, m_keeper, &WorkspaceKeeper::noteView);
     for (const QDockWidget* dock : findChildren<QDockWidget*>())
         connect(dock, &QDockWidget::visibilityChanged, m_keeper, &WorkspaceKeeper::noteView);

@@ -35,7 +35,7 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
                       .arg(QString::fromStdString(run.request().algorithm))
                       .arg(run.request().seed);
     if (run.start_s() > 0)
-        row.options += RunsText::tr("\nstarted from the placement shown at that time, %1 %2")
+        row.options += RunsText::tr("\non screen when it started: %1 %2")
                            .arg(objectiveName(*scenario.job.objective), secondsText(run.start_s()));
     for (const auto& [name, value] : run.request().options) {
         row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));

@@ -96,8 +96,13 @@ QString differenceText(const Scenario& of, const Scenario& from) {
     QStringList parts;
     if (of.machineFile != from.machineFile) parts << QString::fromStdString(of.job.machine->name());
     if (of.options != from.options) {
+        JobOptions constrained = of.options;
+        constrained.problem.constraints = from.options.problem.constraints;
         const QStringList options = changedOptions(of.options, of.job.language);
-        parts << (options.isEmpty() ? tr("default options") : options.join(QStringLiteral(" · ")));
+        parts << (constrained == from.options && of.options.problem.constraints.rules.empty()
+                      ? tr("no constraints")
+                  : options.isEmpty() ? tr("default options")
+                                      : options.join(QStringLiteral(" · ")));
     }
     return parts.isEmpty() ? tr("an earlier version") : parts.join(QStringLiteral(" · "));
 }

@@ -189,9 +189,7 @@ std::shared_ptr<const Scenario> scenarioFrom(const QString& file, const Workspac
         !areOf(from.factors.speed, machine.devices().size()))
         throw InputError(file.toStdString(), "scenarios",
                          "must have one factor for each device and link of " + machine.name());
-    auto scenario = withFactors(base, std::make_shared<const Machine>(what_if(machine, from.factors)),
-                                from.factors, base->job.single_device)
-                        .scenario;
+    auto scenario = withFactors(base, from.factors, base->job.single_device).scenario;
     storeEdited(*scenario);
     return scenario;
 }

@@ -156,10 +156,8 @@ WorkspaceKeeper::WorkspaceKeeper(Document* document, Learning* learning, OfferBa
     });
     connect(document, &Document::selectionChanged, this, &WorkspaceKeeper::noteView);
     connect(document, &Document::sceneChanged, this, &WorkspaceKeeper::noteView);
-    connect(document, &Document::problemChanged, this, [this] {
-        watch();
-        // Another network: its work begins.
-        if (m_document->undoStack()->count() > 0 || !m_document->runs().empty()) return;
+    connect(document, &Document::problemChanged, this, &WorkspaceKeeper::watch);
+    connect(document, &Document::replaced, this, [this] {
         ++m_work;
         m_file.clear();
         m_fileLeftOut = m_sessionLeftOut = {};
@@ -432,14 +430,17 @@ void WorkspaceKeeper::writeSession() {
             if (isOpen) write_workspace(workspaceOf(now), file.toStdString());
             return Written{kept, clock.elapsed()};
         },
-        [this, leftOut](const Written& written) {
+        [this, leftOut, work = m_work](const Written& written) {
             m_sessionFailed = false;
             m_soonMs = std::min(2 * m_soonMs, m_autosaveMs);
-            m_sessionLeftOut.parts = leftOut;
             m_autosave.setInterval(
                 static_cast<int>(std::max<qint64>(m_autosaveMs, kWritesOneIn * written.took_ms)));
             tellKept(written.kept);
-            leaveRecovered();
+            // Else what was written is the work before a session was restored.
+            if (work == m_work) {
+                m_sessionLeftOut.parts = leftOut;
+                leaveRecovered();
+            }
             sessionWritten(true);
         },
         [this](const QString& error) {
@@ -538,8 +539,6 @@ void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened)
     // Before the view, which resumes an older state of the policy from a file.
     if (isSession(file)) takePolicy(file);
     m_view.show(opened);
-    ++m_work;
-    m_fileLeftOut = m_sessionLeftOut = {};
     m_runsNoted = runsSignature();
     if (isSession(file)) {
         m_recovered = file;

@@ -471,4 +471,33 @@ Machine what_if(const Machine& machine, const WhatIf& factors) {
     return std::move(draft).build().machine;
 }
 
+WhatIf after_edit(const WhatIf& factors, const Machine& before, const MachineEdit& edit) {
+    // `from(i)`: the item before the edit that item i is; nothing for a new one.
+    const auto follow = [](const std::vector<double>& old, std::size_t count, const auto& from) {
+        std::vector<double> next;
+        if (old.empty()) return next;
+        const bool alike = std::ranges::count(old, old.front()) == std::ssize(old);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::optional<std::size_t> item = from(i);
+            next.push_back(item ? old[*item] : alike ? old.front() : 1);
+        }
+        if (std::ranges::count(next, 1.0) == std::ssize(next)) next.clear();
+        return next;
+    };
+    const auto device = [&](std::size_t i) {
+        return edit.from[i] == kInvalidDevice ? std::nullopt : std::optional<std::size_t>(edit.from[i]);
+    };
+    const auto channels = edit.machine.channels();
+    const auto channel = [&](std::size_t i) -> std::optional<std::size_t> {
+        // Only a name may have changed.
+        if (channels.size() == before.channels().size()) return i;
+        const auto same = std::ranges::find(before.channels(), channels[i].name, &Channel::name);
+        if (same == before.channels().end()) return {};
+        return static_cast<std::size_t>(same - before.channels().begin());
+    };
+    const std::size_t devices = edit.machine.devices().size();
+    return {follow(factors.bandwidth, channels.size(), channel), follow(factors.memory, devices, device),
+            follow(factors.speed, devices, device)};
+}
+
 }  // namespace placewright

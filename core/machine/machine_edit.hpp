@@ -88,5 +88,8 @@ double factor_of(const std::vector<double>& factors, std::size_t item);
 
 /// The machine with these factors; the machine itself if there are none.
 Machine what_if(const Machine& machine, const WhatIf& factors);
+/// The factors on the machine `before` an edit, for the machine after it. A new device or channel has a
+/// factor of 1, or that of all others.
+WhatIf after_edit(const WhatIf& factors, const Machine& before, const MachineEdit& edit);
 
 }  // namespace placewright

@@ -265,6 +265,31 @@ private Q_SLOTS:
         QVERIFY(!factors.is_none());
     }
 
+    /// Factors follow their devices and channels through an edit.
+    void factorsAfterEdits() {
+        const Machine before = star(3);
+        WhatIf factors;
+        const std::size_t devices = before.devices().size(), channels = before.channels().size();
+        set_all(factors.speed, devices, 2);
+        set_factor(factors.memory, devices, 2, 0.5);
+        set_factor(factors.bandwidth, channels, channels - 1, 4);
+        const std::string changed = before.channels().back().name;
+
+        QCOMPARE(after_edit(factors, before, with_channel_name(before, 0, "other")), factors);
+        const MachineEdit added = with_device(before, before.device(1), 1);
+        const WhatIf more = after_edit(factors, before, added);
+        QCOMPARE(more.speed, std::vector<double>(devices + 1, 2));
+        QCOMPARE(more.memory[2], 0.5);
+        QCOMPARE(more.memory.back(), 1.0);
+        const auto at = std::ranges::find(added.machine.channels(), changed, &Channel::name);
+        QCOMPARE(factor_of(more.bandwidth, static_cast<std::size_t>(at - added.machine.channels().begin())),
+                 4.0);
+        QCOMPARE(std::ranges::count(more.bandwidth, 1.0), std::ssize(more.bandwidth) - 1);
+        const WhatIf fewer = after_edit(factors, before, without_device(before, 2));
+        QVERIFY(fewer.memory.empty());
+        QCOMPARE(fewer.speed, std::vector<double>(devices - 1, 2));
+    }
+
     void topologies() {
         const Topology on_star = topology_of(star(3));
         QCOMPARE(on_star.nodes.size(), std::size_t{4});

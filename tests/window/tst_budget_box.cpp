@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <QLineEdit>
+#include <QScopeGuard>
 #include <QTest>
 
 #include "app/window/budget_box.hpp"
@@ -44,6 +45,19 @@ private Q_SLOTS:
         if (!known) return;
         QVERIFY(*read == budget);
         QVERIFY(budgetFrom(budgetText(budget)) == budget);
+    }
+
+    void groupedNumbersAreReadInAnyLocale() {
+        const auto goBack = qScopeGuard([before = QLocale()] { QLocale::setDefault(before); });
+        for (const char* name : {"de_DE", "fr_FR", "de_CH", "en_US"}) {
+            QLocale::setDefault(QLocale(QString::fromLatin1(name)));
+            for (const char* text : {"20,000", "20.000 evals", "20'000", "20 000", "20000"})
+                QVERIFY2(budgetFrom(QString::fromLatin1(text)) == Budget{20'000}, name);
+            const Budget much{1'234'567}, timed{Budget::kUnlimited, 90};
+            for (const Budget& budget : {much, timed})
+                QVERIFY2(budgetFrom(budgetText(budget)) == budget, name);
+            QVERIFY2(budgetFrom(QStringLiteral("1.5 min")) == timed, name);
+        }
     }
 
     void theChoiceIsEditable() {

@@ -4,6 +4,8 @@
 
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
@@ -295,6 +297,19 @@ private Q_SLOTS:
         const double real_s = Simulator(problem, {}).run(shown.document.placement()).step_time_s;
         QVERIFY2(std::abs(after_s / real_s - 1) < 0.1, qPrintable(QString::number(after_s / real_s)));
         QVERIFY(textOf(dialog, "calibrationState").contains("pair, calibrated"));
+
+        // A file of an earlier calibration stays as it is.
+        const QString used = shown.document.machineFile();
+        QFile first(used);
+        QVERIFY(first.open(QIODevice::WriteOnly) && first.write("{}") == 2);
+        first.close();
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        click(dialog, "useCosts");
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.machineFile() != used);
+        QVERIFY(*shown.document.job().machine == wanted);
+        QCOMPARE(QFileInfo(used).size(), 2);
 
         // What was found stays on show, and the machine of before comes back.
         QVERIFY(dialog->report() != nullptr);

@@ -19,7 +19,7 @@
 #include "widgets/runs_view.hpp"
 
 using namespace placewright;
-using test::request, test::Shown;
+using test::request, test::running, test::Shown;
 
 namespace {
 
@@ -230,6 +230,36 @@ private Q_SLOTS:
         shown.document.openFile(file);  // this file was not changed
         QTRY_COMPARE(shown.document.networkFile(), file);
         QCOMPARE(asked, 2);
+    }
+
+    /// Also where what it has found is no better than what is saved.
+    void anotherNetworkAsksForARunningSearch() {
+        Shown shown;
+        const QString file = m_place->write("chain.json", test::chain(40)),
+                      other = m_place->write("other.json", test::wide_graph(3));
+        QVERIFY(shown.open(file, m_machine));
+        shown.document.startSearch(request("random", test::kEndless));
+        QVERIFY(running(shown));
+        QVERIFY(!shown.document.unsaved());
+        QString asked;
+        QMessageBox::StandardButton answer = QMessageBox::Cancel;
+        QTimer answerer;
+        connect(&answerer, &QTimer::timeout, this, [&] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr) return;
+            asked = question->text() + u'\n' + question->informativeText();
+            question->button(answer)->click();
+        });
+        answerer.start(20);
+        shown.document.openFile(other);
+        QTRY_VERIFY(!asked.isEmpty() && !shown.document.isLoading());
+        QVERIFY2(asked.contains("running search"), qPrintable(asked));
+        QCOMPARE(shown.document.networkFile(), file);
+        QVERIFY(running(shown));
+        answer = QMessageBox::Discard;
+        shown.document.openFile(other);
+        QTRY_COMPARE(shown.document.networkFile(), other);
+        QVERIFY(!running(shown));
     }
 
     /// A result that was undone and paused, or belongs to another machine, can still be saved.

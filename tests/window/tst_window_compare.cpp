@@ -296,6 +296,14 @@ private Q_SLOTS:
         QVERIFY(best.has_value());
         QVERIFY(best->score.penalised_s < shown.stepTime());
         QVERIFY(!shown.document.unsaved());
+        // The curves alone are not the searches.
+        const QString curves = m_place->file(QStringLiteral("curves alone.csv"));
+        test::giveFile(curves);
+        for (QPushButton* button : compare->findChildren<QPushButton*>()) {
+            if (button->text().startsWith(QLatin1String("Export &curves"))) button->click();
+        }
+        QVERIFY(QFile::exists(curves));
+        QCOMPARE(compare->unsavedSearches(), std::size_t{4});
 
         QStringList asked;
         const auto closeAnd = [&](QMessageBox::StandardButton answer) {

@@ -280,6 +280,32 @@ private Q_SLOTS:
         QVERIFY(rulesOf(shown).empty());
     }
 
+    /// A rule that is removed leaves the list at once, although ops are still being placed without it.
+    void rulesAreRemovedOneAfterTheOther() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        Constraints constraints;
+        for (const char* op : {"branch0", "branch1", "branch2"})
+            constraints.rules.push_back({Constraint::Rule::pin, {{op, false}}, {"gpu:1"}});
+        shown.document.setConstraints(constraints);
+        QVERIFY(shown.waitUntilIdle());
+        shown.action("All constraints")->trigger();
+        auto* dialog = shown.window.findChild<ConstraintsDialog*>();
+        auto* list = dialog->findChild<QListWidget*>();
+        QPushButton* remove = nullptr;
+        for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
+            if (button->text() == "&Remove") remove = button;
+        }
+        for (int i = 0; i < 2; ++i) {
+            QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                              list->visualItemRect(list->item(0)).center());
+            remove->click();
+            QCOMPARE(list->count(), 2 - i);
+        }
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rulesOf(shown), std::vector{constraints.rules[2]});
+    }
+
     void allRulesAreListed() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -462,9 +462,9 @@ private Q_SLOTS:
         QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
         MachineEditor* editor = openEditor(shown);
         const int devices = editor->devices()->rowCount();
-        const auto machine = shown.document.machineToEdit();
+        const auto machine = shown.document.whatIfBase();
         shown.document.editMachine(QStringLiteral("Duplicate"), with_device(*machine, machine->device(1), 1));
-        QCOMPARE(shown.document.machineToEdit()->devices().size(), std::size_t(devices) + 1);
+        QCOMPARE(shown.document.whatIfBase()->devices().size(), std::size_t(devices) + 1);
         JobOptions options = shown.document.options();
         options.simulation.batches = 2;
         shown.document.setOptions(options);
@@ -571,6 +571,60 @@ private Q_SLOTS:
         QVERIFY(shown.document.whatIf().is_none());  // they are those of the file
         QVERIFY(badge->isHidden());
         QVERIFY(shown.stepTime() < plain_s);
+    }
+
+    /// The editor changes the machine without the factors, which stay on.
+    void editsKeepTheFactors() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        const Machine plain = machineOf(shown);
+        WhatIf factors;
+        set_all(factors.bandwidth, plain.channels().size(), 0.25);
+        shown.document.setWhatIf(factors);
+        shown.document.endWhatIf();
+        QVERIFY(shown.waitUntilIdle());
+        MachineEditor* editor = openEditor(shown);
+        shown.document.editMachine(
+            QStringLiteral("Edit"),
+            with_figure(*shown.document.whatIfBase(), ChannelId{0}, channel_figures().front(), 20));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.whatIf() == factors);
+        const Machine& base = *shown.document.whatIfBase();
+        QCOMPARE(base.channels()[1].bandwidth, plain.channels()[1].bandwidth);
+        QVERIFY(base.channels()[0].bandwidth != plain.channels()[0].bandwidth);
+        for (std::size_t i = 0; i < base.channels().size(); ++i)
+            QCOMPARE(machineOf(shown).channels()[i].bandwidth, base.channels()[i].bandwidth / 4);
+        QVERIFY(QFileInfo::exists(shown.document.machineFile()));
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.whatIf() == factors);
+        QCOMPARE(*shown.document.whatIfBase(), plain);
+        // A new device and its links have the factor of all others.
+        const auto now = shown.document.whatIfBase();
+        shown.document.editMachine(QStringLiteral("Duplicate"), with_device(*now, now->device(1), 1));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(editor->devices()->rowCount(), static_cast<int>(plain.devices().size()) + 1);
+        for (std::size_t i = 0; i < machineOf(shown).channels().size(); ++i)
+            QCOMPARE(factor_of(shown.document.whatIf().bandwidth, i), 0.25);
+    }
+
+    /// A move right after the factors does not keep their machine from its file.
+    void factorsAreStored() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        WhatIf factors;
+        set_all(factors.speed, machineOf(shown).devices().size(), 2);
+        shown.document.setWhatIf(factors);
+        QVERIFY(shown.waitUntilIdle());
+        const DeviceId other = shown.document.deviceOfOps()[0] == 1 ? 2 : 1;
+        shown.document.moveOps({0}, other);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(QFileInfo::exists(shown.document.machineFile()), qPrintable(shown.document.machineFile()));
+        shown.document.endWhatIf();
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.reload();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.whatIf() == factors);
     }
 
     void batchOfBundledNetwork() {

@@ -99,6 +99,22 @@ private Q_SLOTS:
     }
     void cleanup() { m_place.reset(); }
 
+    /// OK changes what the dialog shows alone, not rules that are being taken in.
+    void okKeepsWhatIsUnderWay() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        Constraints constraints;
+        constraints.rules.push_back(
+            {Constraint::Rule::pin, {{shown.document.problem()->graph->op(0).name, false}}, {"gpu:1"}});
+        shown.document.setConstraints(constraints);
+        QVERIFY(shown.document.isLoading());
+        SimulationDialog dialog(&shown.document, &shown.window);
+        dialog.open();
+        dialog.accept();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.options().problem.constraints.rules == constraints.rules);
+    }
+
     void aMachineThatCannotTakeThePlacementSaysSo() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_machine));

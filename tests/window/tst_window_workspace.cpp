@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QDir>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
@@ -355,8 +356,7 @@ private Q_SLOTS:
         const QString file = m_place->file("work.placewright");
         auto before = worked();
         QVERIFY(before);
-        before->document.editMachine("rename",
-                                     with_device_name(*before->document.machineToEdit(), 0, "fast"));
+        before->document.editMachine("rename", with_device_name(*before->document.whatIfBase(), 0, "fast"));
         QVERIFY(before->waitUntilIdle());
         QVERIFY(before->document.isMachineEdited());
         const QString edited = before->document.machineFile();
@@ -585,6 +585,99 @@ private Q_SLOTS:
         if (changes == "no profile")
             QVERIFY2(after.message().contains("times.json is missing: its times or sizes are not used"),
                      qPrintable(after.message()));
+    }
+
+    /// The first change after opening is one of the work in the file, not of another work.
+    void aChangeStaysInTheFile_data() {
+        QTest::addColumn<bool>("reopened");
+        QTest::newRow("of a saved work") << false;
+        QTest::newRow("of an opened work") << true;
+    }
+    void aChangeStaysInTheFile() {
+        QFETCH(bool, reopened);
+        const QString file = m_place->file("work.placewright");
+        auto shown = std::make_unique<Shown>();
+        QVERIFY(shown->open(m_network, m_machine));
+        giveFile(file);
+        QVERIFY(shown->window.keeper()->save(true));
+        if (reopened) {
+            shown = std::make_unique<Shown>();
+            QVERIFY(shown->dropFile(file));
+            QTRY_COMPARE_WITH_TIMEOUT(shown->document.networkFile(), m_network, 20'000);
+            QVERIFY(shown->waitUntilIdle());
+        }
+        QCOMPARE(shown->window.keeper()->file(), file);
+        QVERIFY(!shown->window.isWindowModified());
+        JobOptions options = shown->document.options();
+        options.problem.precision = Precision::bf16;
+        shown->document.setOptions(options);
+        QVERIFY(shown->waitUntilIdle());
+        QCOMPARE(shown->window.keeper()->file(), file);
+        QVERIFY(shown->window.isWindowModified());
+
+        // Another network asks for it, and is in no file.
+        QString asked;
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr) return;
+            asked = question->informativeText();
+            question->button(QMessageBox::Discard)->click();
+        });
+        answers.start(20);
+        QVERIFY(shown->open(m_place->write("other.json", test::wide_graph(3))));
+        QVERIFY2(asked.contains("Changes since work.placewright was saved will be lost"), qPrintable(asked));
+        QCOMPARE(shown->window.keeper()->file(), QString());
+        QVERIFY(!shown->window.isWindowModified());
+    }
+
+    /// Runs that could not be opened are not lost where the file is written after a change.
+    void whatWasLeftOutIsKept() {
+        const QString file = m_place->file("work.placewright");
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        QVERIFY(before->window.keeper()->save(true));
+        m_place->write("three.json", test::uniform_machine(3, 2e12));  // the run was of another machine
+        Shown after;
+        QVERIFY(after.dropFile(file));
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY(after.document.runs().empty());
+        JobOptions options = after.document.options();
+        options.problem.precision = Precision::fp32;
+        after.document.setOptions(options);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY(after.window.keeper()->save(true));
+        QVERIFY(read_workspace(file.toStdString()).runs.empty());
+        const QDir folder = QFileInfo(file).dir();
+        const QStringList kept = folder.entryList({QStringLiteral("work-kept*.placewright")});
+        QCOMPARE(kept.size(), 1);
+        QCOMPARE(read_workspace(folder.filePath(kept.front()).toStdString()).runs.size(), std::size_t{1});
+    }
+
+    /// What is asked for while a workspace is being opened does not drop it in silence.
+    void openingAWorkspaceGoesOn() {
+        const QString file = m_place->file("work.placewright"),
+                      other = m_place->write("other.json", test::wide_graph(3));
+        auto before = worked();
+        QVERIFY(before);
+        giveFile(file);
+        QVERIFY(before->window.keeper()->save(true));
+        Shown after;
+        QVERIFY(after.open(other, m_machine));
+        after.document.openWorkspace(file);
+        after.document.setMachine(QStringLiteral("4x-v100-nvlink"));
+        QVERIFY2(after.message().contains("work.placewright is being opened"), qPrintable(after.message()));
+        QVERIFY(after.waitUntilIdle());
+        QCOMPARE(after.document.networkFile(), m_network);
+        QCOMPARE(after.document.machineFile(), m_machine);
+        // Another network does, and says so.
+        after.document.openWorkspace(file);
+        after.document.openFile(other);
+        QVERIFY2(after.message().contains("work.placewright was not opened"), qPrintable(after.message()));
+        QVERIFY(after.waitUntilIdle());
+        QCOMPARE(after.document.networkFile(), other);
     }
 
     void whatCannotBeWrittenLosesNothing() {

@@ -654,28 +654,29 @@ std::vector<std::string> CompareWindow::labelNames() const {
 }
 
 bool CompareWindow::exportRuns() {
-    return exportTable(QStringLiteral("searches.csv"),
-                       [this](const auto& cases) { return runs_csv(labelNames(), cases); });
+    const auto searches = exportTable(QStringLiteral("searches.csv"),
+                                      [this](const auto& cases) { return runs_csv(labelNames(), cases); });
+    if (searches) m_savedSearches = *searches;
+    return searches.has_value();
 }
 
-/// Asks for a file and writes the table; returns whether it was written.
-bool CompareWindow::exportTable(const QString& suggestion,
-                                const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
+std::optional<std::size_t> CompareWindow::exportTable(
+    const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
     const QString file = askSaveFile(this, tr("Export"), exportFolderFor(), suggestion, tr("Table (*.csv)"),
                                      QStringLiteral(".csv"), settings::exportFolder);
-    if (file.isEmpty()) return false;
+    if (file.isEmpty()) return {};
+    const std::size_t searches = m_run->finishedSearches();
     std::vector<ComparedCase> cases;
     for (const auto& item : m_run->cases()) {
         if (!item->compared.runs.empty()) cases.push_back(item->compared);
     }
     try {
         write_file(file.toStdString(), write(cases));
-        m_savedSearches = m_run->finishedSearches();
         m_status->setText(tr("Written to %1").arg(file));
-        return true;
+        return searches;
     } catch (const InputError& error) {
         QMessageBox::warning(this, tr("Export"), toQString(error.what()));
-        return false;
+        return {};
     }
 }
 

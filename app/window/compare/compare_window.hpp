@@ -121,8 +121,10 @@ private:
     void showBest();
     /// Writes a CSV table with one line per search; false if it was not written.
     bool exportRuns();
-    bool exportTable(const QString& suggestion,
-                     const std::function<std::string(const std::vector<ComparedCase>&)>& write);
+    /// Asks for a file and writes the table; returns the number of searches that it has, nothing if it was
+    /// not written.
+    std::optional<std::size_t> exportTable(
+        const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write);
     std::optional<Entry> currentEntry() const;
     /// The case of the current row, else the first with results; nullptr if there is none.
     const CaseOnItsWay* currentCase() const;

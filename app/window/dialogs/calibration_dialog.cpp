@@ -468,13 +468,13 @@ void CalibrationDialog::useCosts() {
         if (file.isEmpty()) {
             const QString folder = QFileInfo(QSettings().fileName()).absolutePath();
             QDir().mkpath(folder);
-            // The file of the machine in use stays as it is.
+            // Files of earlier calibrations stay as they are: runs and workspaces name them.
             int number = 1;
             do {
                 file = folder + QLatin1Char('/') + fileNameOf(*m_report->machine) +
                        (number > 1 ? QStringLiteral("-%1").arg(number) : QString()) + QStringLiteral(".json");
                 ++number;
-            } while (file == m_document->machineFile());
+            } while (QFileInfo::exists(file));
             write_machine(*m_report->machine, file.toStdString());
         }
     } catch (const InputError& error) {

@@ -2,6 +2,7 @@
 #include "app/window/dialogs/constraints_dialog.hpp"
 
 #include <set>
+#include <utility>
 
 #include <QDialogButtonBox>
 #include <QFileDialog>
@@ -52,36 +53,41 @@ ConstraintsDialog::ConstraintsDialog(Document* document, QWidget* parent)
     auto* erase = new QShortcut(QKeySequence(QKeySequence::Delete), m_rules);
     erase->setContext(Qt::WidgetShortcut);
     connect(erase, &QShortcut::activated, this, &ConstraintsDialog::removeRules);
-    connect(m_document, &Document::machineChanged, this, &ConstraintsDialog::fill);
-    connect(m_document, &Document::problemChanged, this, &ConstraintsDialog::fill);
+    for (const auto changed :
+         {&Document::loadingChanged, &Document::machineChanged, &Document::problemChanged})
+        connect(m_document, changed, this, &ConstraintsDialog::fill);
     fill();
     resize(fontMetrics().averageCharWidth() * 80, fontMetrics().height() * 18);
 }
 
 void ConstraintsDialog::fill() {
-    const QSignalBlocker quiet(m_rules);
-    m_rules->clear();
-    const Constraints& constraints = m_document->options().problem.constraints;
-    for (const Constraint& rule : constraints.rules) {
-        QString text = toQString(constraint_text(rule));
-        if (!text.isEmpty()) text[0] = text[0].toUpper();
-        m_rules->addItem(text);
+    if (std::vector<Constraint> rules = m_document->latestConstraints().rules; rules != m_shown) {
+        const QSignalBlocker quiet(m_rules);
+        m_rules->clear();
+        m_shown = std::move(rules);
+        for (const Constraint& rule : m_shown) {
+            QString text = toQString(constraint_text(rule));
+            if (!text.isEmpty()) text[0] = text[0].toUpper();
+            m_rules->addItem(text);
+        }
     }
-    selectOps();
+    enableButtons();
 }
 
-void ConstraintsDialog::selectOps() {
-    const Constraints& constraints = m_document->options().problem.constraints;
+void ConstraintsDialog::enableButtons() {
     const bool open = m_document->isOpen();
     m_remove->setEnabled(open && !m_rules->selectedItems().isEmpty());
     m_load->setEnabled(open);
-    m_save->setEnabled(open && !constraints.rules.empty());
-    if (!open || m_rules->selectedItems().isEmpty()) return;
+    m_save->setEnabled(open && !m_document->options().problem.constraints.rules.empty());
+}
+
+void ConstraintsDialog::selectOps() {
+    enableButtons();
+    if (!m_document->isOpen() || m_rules->selectedItems().isEmpty()) return;
     std::set<OpId> ops;
     for (const QListWidgetItem* item : m_rules->selectedItems()) {
-        const auto row = static_cast<std::size_t>(m_rules->row(item));
-        if (row >= constraints.rules.size()) continue;
-        for (const OpId op : ops_of(constraints.rules[row], *m_document->problem()->graph)) ops.insert(op);
+        const Constraint& rule = m_shown[static_cast<std::size_t>(m_rules->row(item))];
+        for (const OpId op : ops_of(rule, *m_document->problem()->graph)) ops.insert(op);
     }
     m_document->setSelection(OpList(ops.begin(), ops.end()));
 }
@@ -89,8 +95,7 @@ void ConstraintsDialog::selectOps() {
 void ConstraintsDialog::removeRules() {
     Constraints kept = m_document->latestConstraints();
     for (int row = m_rules->count(); row-- > 0;) {
-        if (m_rules->item(row)->isSelected() && static_cast<std::size_t>(row) < kept.rules.size())
-            kept.rules.erase(kept.rules.begin() + row);
+        if (m_rules->item(row)->isSelected()) kept.rules.erase(kept.rules.begin() + row);
     }
     m_document->setConstraints(kept);
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <vector>
+
 #include <QDialog>
+
+#include "core/graph/constraints.hpp"
 
 class QListWidget;
 class QPushButton;
@@ -22,12 +26,14 @@ Q_SIGNALS:
 
 private:
     void fill();
+    void enableButtons();
     void selectOps();
     void removeRules();
     void loadFile();
     void saveFile();
 
     Document* m_document;
+    std::vector<Constraint> m_shown;  ///< the rules in the list, those of a change under way
     QListWidget* m_rules = nullptr;
     QPushButton *m_remove = nullptr, *m_load = nullptr, *m_save = nullptr;
 };

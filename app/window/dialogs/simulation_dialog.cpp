@@ -116,6 +116,9 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     m_wait.setInterval(120);
     connect(&m_wait, &QTimer::timeout, this, [this] { m_document->previewOptions(options()); });
     connect(document, &Document::optionsPreviewed, this, &SimulationDialog::showPreview);
+    // Its files and its batch size are not those of the network before.
+    connect(document, &Document::networkOpened, this, [this] { show(m_document->options()); });
+    connect(document, &Document::workspaceOpened, this, [this] { show(m_document->options()); });
     show(document->options());
 
     const QSize wanted =
@@ -307,10 +310,12 @@ bool SimulationDialog::hasBackwardPass() const {
 JobOptions SimulationDialog::options() const {
     JobOptions options;
     ProblemOptions& problem = options.problem;
-    options.reading = m_document->options().reading;
+    // The rules, and how the network is read, may be changing while the dialog is open.
+    const JobOptions latest = m_document->latestOptions();
+    options.reading = latest.reading;
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
-    problem.constraints = m_document->options().problem.constraints;
+    problem.constraints = latest.problem.constraints;
     problem.inference = networkTrains() ? chosen<int>(m_pass) == 1 : m_document->options().problem.inference;
     // What a language model does not take in this phase stays for its training.
     if (m_precision->isEnabled() || !m_document->job().own_machine)

@@ -16,20 +16,13 @@ QString Document::editHindrance() const {
     return {};
 }
 
-std::shared_ptr<const Machine> Document::machineToEdit() const {
-    return m_machineSteps.empty() ? job().machine : m_machineSteps.back().machine;
-}
-
 WhatIf Document::whatIf() const {
     if (!m_machineSteps.empty()) return m_machineSteps.back().factors;
     return m_scenario->whatIf ? m_scenario->whatIf->factors : WhatIf();
 }
 
 std::shared_ptr<const Machine> Document::whatIfBase() const {
-    if (!m_machineSteps.empty()) {
-        const MachineStep& last = m_machineSteps.back();
-        return last.base ? last.base : last.machine;
-    }
+    if (!m_machineSteps.empty()) return m_machineSteps.back().base;
     return m_scenario->whatIf ? m_scenario->whatIf->base->job.machine : job().machine;
 }
 
@@ -38,18 +31,17 @@ void Document::editMachine(const QString& title, MachineEdit edit) {
         Q_EMIT message(true, why);
         return;
     }
-    addMachineStep(
-        {title, std::make_shared<const Machine>(std::move(edit.machine)), std::move(edit.from), nullptr, {}});
+    WhatIf factors = after_edit(whatIf(), *whatIfBase(), edit);
+    addMachineStep({title, std::make_shared<const Machine>(std::move(edit.machine)), std::move(factors),
+                    std::move(edit.from)});
 }
 
 void Document::setWhatIf(const WhatIf& factors) {
     if (!editHindrance().isEmpty() || factors == whatIf()) return;
-    const auto base = whatIfBase();
-    MachineStep step{
-        tr("What if"), std::make_shared<const Machine>(what_if(*base, factors)), {}, base, factors};
+    MachineStep step{tr("What if"), whatIfBase(), factors, {}};
     m_whatIfEnds = false;
     // The first step is under way; of those that wait only the latest factors matter.
-    if (m_machineSteps.size() > 1 && m_machineSteps.back().base) m_machineSteps.pop_back();
+    if (m_machineSteps.size() > 1 && m_machineSteps.back().from.empty()) m_machineSteps.pop_back();
     addMachineStep(std::move(step));
 }
 
@@ -60,10 +52,15 @@ void Document::endWhatIf() {
 
 void Document::finishWhatIf() {
     m_whatIfEnds = false;
-    if (std::exchange(m_whatIf, nullptr) == nullptr || !isMachineEdited()) return;
+    m_whatIf = nullptr;
+    storeMachine(m_scenario);
+}
+
+void Document::storeMachine(const std::shared_ptr<const Scenario>& scenario) {
+    if (scenario->editedFrom.isEmpty()) return;
     m_background.run(
         m_storeLane,
-        [scenario = m_scenario](std::stop_token) {
+        [scenario](std::stop_token) {
             storeEdited(*scenario);
             return true;
         },
@@ -96,9 +93,9 @@ void Document::startMachineStep() {
     m_background.run(
         m_machineLane,
         [step = m_machineSteps.front(), open = m_scenario, now = m_placement](std::stop_token) {
-            return step.base ? withFactors(open->whatIf ? open->whatIf->base : open, step.machine,
-                                           step.factors, now)
-                             : editedScenario(*open, step.machine, step.from, now);
+            const auto& base = open->whatIf ? open->whatIf->base : open;
+            return step.from.empty() ? withFactors(base, step.factors, now)
+                                     : editedScenario(*base, step.base, step.from, step.factors, now);
         },
         [this](EditedScenario edited) {
             const MachineStep step = m_machineSteps.front();
@@ -133,7 +130,7 @@ void Document::adoptMachine(const MachineStep& step, EditedScenario edited) {
     if (!moves.isEmpty()) notes << tr("Moved %1; Ctrl+Z undoes this").arg(moves.join(QStringLiteral(", ")));
     Screen next{std::move(edited.scenario), std::move(edited.placement), std::move(edited.simulated), 0};
     m_adoptsMachine = true;
-    if (step.base) {
+    if (step.from.empty()) {
         changeWhatIf(std::move(next));
     } else {
         change(step.title, std::move(next));

@@ -103,19 +103,23 @@ void carry(const Problem& from, const Job& next, const std::vector<DeviceId>& de
 }  // namespace
 
 EditedScenario editedScenario(const Scenario& open, const std::shared_ptr<const Machine>& machine,
-                              const std::vector<DeviceId>& from, const Placement& placement) {
+                              const std::vector<DeviceId>& from, const WhatIf& factors,
+                              const Placement& placement) {
     EditedScenario edited{onMachine(open, machine), placement, {}, nullptr, {}};
     carry(*open.job.problem, edited.scenario->job, from, edited);
-    edited.simulated = Simulated::make(edited.scenario->job, edited.placement);
     storeEdited(*edited.scenario);
-    return edited;
+    EditedScenario result = withFactors(edited.scenario, factors, edited.placement);
+    if (result.scenario != edited.scenario) storeEdited(*result.scenario);
+    result.before = std::move(edited.before);
+    result.moves = std::move(edited.moves);
+    return result;
 }
 
-EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
-                           const std::shared_ptr<const Machine>& machine, const WhatIf& factors,
+EditedScenario withFactors(const std::shared_ptr<const Scenario>& base, const WhatIf& factors,
                            const Placement& placement) {
     EditedScenario edited{base, placement, placement, nullptr, {}};
     if (!factors.is_none()) {
+        const auto machine = std::make_shared<const Machine>(what_if(*base->job.machine, factors));
         Scenario next = *onMachine(*base, machine);
         next.whatIf = std::make_shared<const AppliedWhatIf>(AppliedWhatIf{factors, base});
         edited.scenario = std::make_shared<const Scenario>(std::move(next));

@@ -22,14 +22,14 @@ struct EditedScenario {
     std::vector<std::string> moves;              ///< "12 ops of gpu:3 to gpu:2"
 };
 
-/// The open scenario on an edited machine; `from` as in MachineEdit. A group whose device is gone, or may no
-/// longer hold it, goes to the device of the same kind with the least work, else to the best single device.
-/// Throws MachineError and PlacementError if the options do not suit the machine.
+/// A scenario without factors on an edited machine, with `factors`; `from` as in MachineEdit. A group whose
+/// device is gone, or may no longer hold it, goes to the device of the same kind with the least work, else to
+/// the best single device. Throws MachineError and PlacementError if the options do not suit the machine.
 EditedScenario editedScenario(const Scenario& open, const std::shared_ptr<const Machine>& machine,
-                              const std::vector<DeviceId>& from, const Placement& placement);
-/// `base` with these factors; `base` itself if there are none.
-EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
-                           const std::shared_ptr<const Machine>& machine, const WhatIf& factors,
+                              const std::vector<DeviceId>& from, const WhatIf& factors,
+                              const Placement& placement);
+/// `base` with these factors on its machine; `base` itself if there are none.
+EditedScenario withFactors(const std::shared_ptr<const Scenario>& base, const WhatIf& factors,
                            const Placement& placement);
 
 /// Writes an edited machine beside the settings, unless it is there; returns the file. Keeps the latest such

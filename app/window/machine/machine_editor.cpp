@@ -131,7 +131,7 @@ MachineEditor::MachineEditor(Document* document, QWidget* parent)
 }
 
 std::shared_ptr<const Machine> MachineEditor::machine() const {
-    return m_document->machineToEdit();
+    return m_document->whatIfBase();
 }
 
 QTableWidget* MachineEditor::makeTable(const QString& name, const QStringList& titles,
@@ -381,8 +381,13 @@ void MachineEditor::tell(const QString& problem) {
     QPalette colors = palette();
     if (!problem.isEmpty()) colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_state->setPalette(colors);
-    m_state->setText(problem.isEmpty() ? tr("Double-click a figure to change it. Ctrl+Z undoes an edit.")
-                                       : problem);
+    QString text = problem;
+    if (text.isEmpty()) {
+        text = tr("Double-click a figure to change it. Ctrl+Z undoes an edit.");
+        if (!m_document->whatIf().is_none())
+            text += tr(" These figures are without the what-if factors, which stay on.");
+    }
+    m_state->setText(text);
 }
 
 void MachineEditor::showEvent(QShowEvent* event) {

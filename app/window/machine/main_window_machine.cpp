@@ -52,7 +52,7 @@ void MainWindow::openMachine() {
 
 void MainWindow::saveMachine() {
     if (!m_document->isOpen()) return;
-    auto machine = m_document->machineToEdit();
+    auto machine = m_document->whatIfBase();
     bool leavesFactors = false;
     if (!m_document->whatIf().is_none()) {
         QMessageBox question(QMessageBox::Question, tr("Save machine"),
@@ -67,7 +67,8 @@ void MainWindow::saveMachine() {
         question.exec();
         if (question.clickedButton() != with && question.clickedButton() != without) return;
         leavesFactors = question.clickedButton() == without;
-        if (leavesFactors) machine = m_document->whatIfBase();
+        if (!leavesFactors)
+            machine = std::make_shared<const Machine>(what_if(*machine, m_document->whatIf()));
     }
     QString proposal = toQString(saved_name(*machine)).toLower();
     proposal.replace(QRegularExpression(QStringLiteral("[^a-z0-9]+")), QStringLiteral("-"));
