@@ -240,7 +240,8 @@ void MainWindow::openPaths(const QStringList& paths, QStringList others) {
         m_message->hide();
         return openTraces(paths);
     }
-    const auto network = std::ranges::find_if(paths, holdsNetwork);
+    // Files are only read to choose one: a large one takes a second.
+    const auto network = paths.size() == 1 ? paths.begin() : std::ranges::find_if(paths, holdsNetwork);
     const QString chosen = network != paths.end() ? *network : paths.front();
     for (const QString& path : paths) {
         if (path != chosen) others << QFileInfo(path).fileName();
