@@ -277,7 +277,9 @@ void StatusLine::showFigure() {
             tr("%1: %2 The timeline shows the simulated step, which takes %3.")
                 .arg(objectiveTitle(objective), toQString(objective.help), secondsText(outcome.step_time_s));
     }
-    const QString name = objective.is_step_time() ? tr("step") : objectiveName(objective);
+    const QString name = !objective.is_step_time()    ? objectiveName(objective)
+                         : job.simulation.batches > 1 ? tr("time per batch")
+                                                      : tr("step");
     if (!assessment.is_defined()) {
         return m_figure->say(tr("%1 not defined").arg(name),
                              QStringLiteral("%1<br>%2")
