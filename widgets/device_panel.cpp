@@ -534,8 +534,7 @@ QString DevicePanel::toolTipAt(QPoint position) const {
             tr("%1/s, memory %2 at %3/s")
                 .arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
         if (m_limits_bytes[*device] != of.memory_bytes)
-            lines << tr("Memory limit: %1 (less what the framework's context takes, and the share in Run ▸ "
-                        "Simulation…)")
+            lines << tr("Memory limit: %1; the framework keeps the rest for itself (Run ▸ Simulation…)")
                          .arg(bytesText(m_limits_bytes[*device]));
         if (m_outcome) {
             lines << tr("Busy for %1 of %2")

@@ -261,17 +261,22 @@ void GraphView::paintStacks(QPainter& painter, const QTransform& view,
     }
 }
 
-/// Widths of the parts of a node: their shares, but no part is too narrow to be seen.
+/// Widths of the parts of a node: their shares, but no part is too narrow to be seen. The wider parts give
+/// what those need.
 std::vector<double> GraphView::partWidths(const std::vector<NodeInks::Part>& parts, double width) {
     constexpr double kLeast = 4;  // pixels
-    const double least = std::min(kLeast, width / static_cast<double>(parts.size()));
-    std::vector<double> widths;
-    double excess = -width;
+    const double least = std::min(kLeast, 0.5 * width / static_cast<double>(parts.size()));
+    double wide = 0, needed = 0;
     for (const NodeInks::Part& part : parts) {
-        widths.push_back(std::max(part.part * width, least));
-        excess += widths.back();
+        const double own = part.part * width;
+        own < least ? needed += least - own : wide += own - least;
     }
-    *std::ranges::max_element(widths) -= excess;
+    const double given = wide > 0 ? needed / wide : 0;
+    std::vector<double> widths;
+    for (const NodeInks::Part& part : parts) {
+        const double own = part.part * width;
+        widths.push_back(own < least ? least : own - given * (own - least));
+    }
     return widths;
 }
 
@@ -293,25 +298,28 @@ void GraphView::paintParts(QPainter& painter, const QRectF& shown, std::uint32_t
                            const Detail& detail) const {
     const std::vector<NodeInks::Part> parts = partsOf(node);
     if (parts.size() < 2) return;
-    const double top =
-        m_inks && !m_inks->hasCategories() ? shown.bottom() - kStripe * shown.height() : shown.top();
+    const bool areValues = m_inks && !m_inks->hasCategories();
+    const double top = areValues ? shown.bottom() - kStripe * shown.height() : shown.top();
     const QColor base = palette().color(QPalette::Base);
     const bool dimmed = isDimmed(node), withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
     const double radius = detail.rounded ? 0.22 * shown.height() : 0;
     QPainterPath outline;
     outline.addRoundedRect(shown, radius, radius);
     double left = shown.left();
-    const std::vector<double> widths = partWidths(parts, shown.width());
+    std::vector<double> widths;
+    if (!areValues) widths = partWidths(parts, shown.width());
     painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const DeviceStyle style = inkStyle(parts[i].ink);
         QPainterPath part;
-        part.addRect(QRectF(left, top, widths[i], shown.bottom() - top));
+        // The stripe of values is their distribution.
+        const double width = areValues ? parts[i].part * shown.width() : widths[i];
+        part.addRect(QRectF(left, top, width, shown.bottom() - top));
         painter.fillPath(detail.rounded ? outline.intersected(part) : part,
                          dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
                          : withoutTextures ? QBrush(style.color)
                                            : style.fill);
-        left += widths[i];
+        left += width;
     }
     if (!detail.rounded) return;
     const DeviceStyle style = inkStyle(inkOf(node));

@@ -145,7 +145,11 @@ std::span<const ActionInfo> Actions::table() {
          .text = QT_TR_NOOP("Picture of the C&DF…"),
          .tip = QT_TR_NOOP("Write the CDF of step times as PNG, SVG or PDF"),
          .needs = network,
-         .run = [](MainWindow& w) { w.exportPlot(QStringLiteral("cdf"), w.m_cdf); }},
+         .run =
+             [](MainWindow& w) {
+                 w.m_cdf->complete();
+                 w.exportPlot(QStringLiteral("cdf"), w.m_cdf);
+             }},
         {.id = Id::archivePicture,
          .menu = Menu::exports,
          .text = QT_TR_NOOP("Picture of the &archive…"),

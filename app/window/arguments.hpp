@@ -31,7 +31,7 @@ inline constexpr Option kEvaluations{
 inline constexpr Option kSeed{"seed", "Seed of the search (default: 1).", "K"};
 inline constexpr Option kSize{"size", "Size of the window in pixels.", "WIDTHxHEIGHT"};
 inline constexpr Option kScreenshot{
-    "screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT"};
+    "screenshot", "Write a picture of the window (PNG, SVG or PDF) at the end; repeatable.", "OUT"};
 inline constexpr Option kSelect{"select", "Select this op before the picture; repeatable.", "OP"};
 inline constexpr Option kCommand{
     "command", "Choose this entry of the menus before the picture (\"Menu ▸ Entry\"); repeatable.", "ENTRY"};

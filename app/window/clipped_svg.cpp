@@ -78,7 +78,7 @@ public:
             region.addRegion(next.clipRegion());
             clip(next.transform().map(region), next.clipOperation());
         }
-        if (dirty & DirtyClipEnabled) m_isClipping = next.isClipEnabled();
+        if (dirty & DirtyClipEnabled) m_isClipping = m_hasClip && next.isClipEnabled();
     }
 
     void drawPath(const QPainterPath& path) override {
@@ -150,7 +150,7 @@ public:
 private:
     void clip(const QPainterPath& path, Qt::ClipOperation operation) {
         m_clip = operation == Qt::IntersectClip && m_isClipping ? m_clip.intersected(path) : path;
-        m_isClipping = operation != Qt::NoClip;
+        m_isClipping = m_hasClip = operation != Qt::NoClip;
     }
 
     bool isInside(const QRectF& seen) const {
@@ -159,7 +159,7 @@ private:
 
     QPainter& m_target;
     QPainterPath m_clip;  ///< in pixels of the device
-    bool m_isClipping = false;
+    bool m_hasClip = false, m_isClipping = false;
 };
 
 /// Of the resolution of the commands, which are scaled otherwise.

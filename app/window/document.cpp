@@ -259,7 +259,8 @@ void Document::setMachine(const QString& machine) {
 }
 
 void Document::setOptions(const JobOptions& options, std::optional<DeviceId> whole) {
-    if (!m_openLane.busy() && options == this->options()) return;
+    const bool changes = m_openLane.busy() && openingWorkspace().isEmpty();
+    if (!changes && options == this->options()) return;
     LoadRequest request = unfinished();
     request.options = options;
     request.whole = whole;
@@ -281,6 +282,7 @@ void Document::setReading(const ReadOptions& reading) {
 }
 
 void Document::dropBrokenRules() {
+    if (!openingWorkspace().isEmpty()) return;
     if (auto request = std::exchange(m_withoutBroken, std::nullopt)) load(*std::move(request));
 }
 
@@ -289,9 +291,8 @@ void Document::load(LoadRequest request) {
         const QString name = QFileInfo(workspace).fileName();
         if (request.file.isEmpty()) {
             Q_EMIT machineChanged();  // views of the machine or the options go back to those in use
-            Q_EMIT message(
-                true,
-                tr("%1 is being opened: change the machine and the options when it is open.").arg(name));
+            Q_EMIT message(true,
+                           tr("%1 is being opened: wait until it is open, then do that again.").arg(name));
             return;
         }
         Q_EMIT message(false, tr("%1 was not opened: %2 is opened in its place.")
@@ -587,6 +588,9 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     QStringList notes;
     if (!stopped.isEmpty()) notes << kept(stopped);
     if (isOpen()) notes << otherStepText(*scenario);
+    if (const QString workspace = openingWorkspace(); !workspace.isEmpty())
+        notes << tr("%1 was not opened: another change came before it was read.")
+                     .arg(QFileInfo(workspace).fileName());
     notes.removeAll(QString());
     if (!notes.isEmpty()) reportLater(notes.join(QLatin1Char(' ')));
     m_openLane.cancel();

@@ -340,9 +340,13 @@ void Document::removeRun(int id) {
 }
 
 QString Document::elsewhereText() const {
-    const auto& all = m_runs.all();
-    if (all.empty() || !std::ranges::all_of(all, [this](const auto& run) { return isElsewhere(*run); }))
-        return {};
+    bool any = false;
+    for (const auto& run : m_runs.all()) {
+        if (!isElsewhere(*run)) return {};
+        // Those of an earlier version of the network are in no list.
+        any = any || sameNetwork(*m_runs.scenarioOf(*run), *m_scenario);
+    }
+    if (!any) return {};
     return tr(
         "The searches in Runs have other options, constraints or another machine. Double-click one to go "
         "back to its own.");
@@ -359,9 +363,12 @@ void Document::showRun(int id) {
     const bool elsewhere = isElsewhere(*run);
     change(tr("Show %1").arg(title), {elsewhere ? scenario : m_scenario, *run->progress().best_placement,
                                       isBest ? run->simulated() : nullptr, id});
-    if (elsewhere)
-        Q_EMIT message(false,
-                       tr("%1 belongs to: %2. These are in use now; Ctrl+Z undoes this.").arg(title, other));
+    if (!elsewhere) return;
+    // Beside what is said of searches that were stopped.
+    QString note = m_later;
+    if (!note.isEmpty()) note += QLatin1Char(' ');
+    reportLater(note +
+                tr("%1 was searched with: %2. That is in use now; Ctrl+Z goes back.").arg(title, other));
 }
 
 }  // namespace placewright

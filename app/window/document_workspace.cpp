@@ -90,6 +90,8 @@ void Document::restore(const QString& file, Workspace workspace, const QByteArra
         }
         workspace.network = found.toStdString();
     }
+    m_loading = {};
+    m_openingWorkspace = file;
     const auto read = std::make_shared<const Workspace>(std::move(workspace));
     m_background.run(
         m_openLane,

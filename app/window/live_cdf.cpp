@@ -76,6 +76,10 @@ void LiveCdf::refresh() {
     if (content() != Content::comparison) fill();
 }
 
+void LiveCdf::complete() {
+    if (m_late && content() != Content::comparison) fill();
+}
+
 void LiveCdf::fill() {
     m_late = false;
     m_pause.start();

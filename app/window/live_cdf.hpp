@@ -26,6 +26,8 @@ public:
     Content content() const;
     /// Runs, or the placement on screen, have changed.
     void refresh();
+    /// Brings what is drawn up to date, also of a panel that is not seen.
+    void complete();
     void setComparison(CdfData comparison);
     /// Whether the panel is in front.
     void setSeen(bool seen);

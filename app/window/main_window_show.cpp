@@ -306,6 +306,7 @@ void MainWindow::showLearnt() {
     const Run* const archived = shownWith(&SearchProgress::archive);
     if (archived == nullptr) {
         m_archive->setArchive(nullptr);
+        m_archive->setRun({});
     } else {
         const Job& job = archived->job();
         m_archive->setArchive(archived->progress().archive,

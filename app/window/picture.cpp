@@ -47,7 +47,7 @@ private:
 
 [[noreturn]] void failForMemory(const QString& file) {
     throw InputError(file.toStdString(), "",
-                     "there is not enough memory for the picture; choose a smaller size or .svg");
+                     "there is not enough memory for the picture; choose a smaller size, .svg or .pdf");
 }
 
 using Paint = std::function<void(QPainter&)>;
@@ -89,17 +89,21 @@ QByteArray svg(QSizeF size, int dpi, const QColor& background, const Paint& pain
     return buffer.data();
 }
 
-/// One page, as large as the picture.
+/// One page, as large as the picture; smaller where readers of PDF would refuse so large a page.
 QByteArray pdf(QSizeF size, int dpi, const QColor& background, const Paint& paint) {
-    constexpr double kPointsAnInch = 72;
+    constexpr double kPointsAnInch = 72, kMostPoints = 14'400;
+    const double points = std::max(size.width(), size.height()) * kPointsAnInch / dpi;
+    const double scale = std::min(1.0, kMostPoints / points);
     QBuffer buffer;
     buffer.open(QIODevice::WriteOnly);
     QPdfWriter writer(&buffer);
     writer.setResolution(dpi);
     writer.setTitle(QStringLiteral("Placewright"));
-    writer.setPageSize(QPageSize(size * kPointsAnInch / dpi, QPageSize::Point, {}, QPageSize::ExactMatch));
+    writer.setPageSize(
+        QPageSize(size * scale * kPointsAnInch / dpi, QPageSize::Point, {}, QPageSize::ExactMatch));
     writer.setPageMargins({});
     QPainter painter(&writer);
+    painter.scale(scale, scale);
     painter.fillRect(QRectF(QPointF(0, 0), size), background);
     paint(painter);
     painter.end();

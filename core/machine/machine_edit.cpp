@@ -491,7 +491,10 @@ WhatIf after_edit(const WhatIf& factors, const Machine& before, const MachineEdi
     const auto channel = [&](std::size_t i) -> std::optional<std::size_t> {
         // Only a name may have changed.
         if (channels.size() == before.channels().size()) return i;
-        const auto same = std::ranges::find(before.channels(), channels[i].name, &Channel::name);
+        // A channel that each route got of its own is called by the old one and the route.
+        const auto same = std::ranges::find_if(before.channels(), [&](const Channel& old) {
+            return channels[i].name == old.name || channels[i].name.starts_with(old.name + ' ');
+        });
         if (same == before.channels().end()) return {};
         return static_cast<std::size_t>(same - before.channels().begin());
     };

@@ -9,7 +9,7 @@ namespace placewright {
 class TestSimplexEvents : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void superbasicVariableAtABoundIsNoted();
 };
 

@@ -287,6 +287,11 @@ private Q_SLOTS:
         QCOMPARE(std::ranges::count(more.bandwidth, 1.0), std::ssize(more.bandwidth) - 1);
         const WhatIf fewer = after_edit(factors, before, without_device(before, 2));
         QVERIFY(fewer.memory.empty());
+        // What each route gets of its own is as it was.
+        const MachineEdit own = with_own_channels(before, static_cast<ChannelId>(channels - 1));
+        const auto added_channels = std::ssize(own.machine.channels()) - std::ssize(before.channels());
+        QVERIFY(added_channels > 0);
+        QCOMPARE(std::ranges::count(after_edit(factors, before, own).bandwidth, 4.0), added_channels + 1);
         QCOMPARE(fewer.speed, std::vector<double>(devices - 1, 2));
     }
 

@@ -13,7 +13,7 @@ namespace placewright {
 class TestWholeModules : public QObject {
     Q_OBJECT
 
-private slots:
+private Q_SLOTS:
     void theSearchWaitsWhilePaused();
 };
 

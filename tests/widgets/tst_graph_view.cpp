@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include <QBuffer>
@@ -673,6 +676,55 @@ private Q_SLOTS:
                  qPrintable(QString("%1 of %2").arg(hatched).arg(plain)));
         const auto isOdd = [&](const QColor& pixel) { return pixel == QColor(Qt::magenta); };
         QCOMPARE(countIn(0, 1, isOdd), 0);
+    }
+
+    /// A module that is on one device but for a little keeps its name, and the little is seen.
+    void aDividedModuleKeepsItsName() {
+        GraphBuilder builder("divided", 1, Training::none);
+        std::string before;
+        for (int i = 0; i < 12; ++i) {
+            Op op;
+            op.name = "block/conv" + std::to_string(i);
+            op.scope = "block";
+            op.kind = "linear";
+            op.flops = 1e12;
+            op.outputs = {make_tensor({8})};
+            const std::string name = op.name;
+            builder.add(std::move(op), before.empty() ? std::vector<std::string>{} : std::vector{before});
+            before = name;
+        }
+        const auto problem = test::problem(builder.build(), test::uniform_machine(8));
+        const ClosedScopes closed{"block"};
+        GraphView view;
+        view.setScene(buildGraphScene(*problem, &closed), problem->machine);
+        for (const bool scattered : {false, true}) {
+            std::vector<DeviceId> devices(12, 1);
+            if (scattered) std::iota(devices.begin(), devices.begin() + 8, DeviceId{0});
+            devices[11] = 2;
+            view.setDevices(devices);
+            QBuffer file;
+            file.open(QIODevice::ReadWrite);
+            QSvgGenerator generator;
+            generator.setOutputDevice(&file);
+            QPainter painter(&generator);
+            view.renderWhole(painter, QRectF(QPointF(0, 0), view.wholeSize()));
+            painter.end();
+            if (!scattered) QVERIFY(file.data().contains(">block<"));
+
+            QImage image(view.wholeSize().toSize(), QImage::Format_RGB32);
+            QPainter pixels(&image);
+            view.renderWhole(pixels, image.rect());
+            pixels.end();
+            std::map<QRgb, std::set<int>> columns;
+            for (int x = 0; x < image.width(); ++x) {
+                for (int y = 0; y < image.height(); ++y) columns[image.pixel(x, y)].insert(x);
+            }
+            for (DeviceId device = 0; device < 8; ++device) {
+                if (std::ranges::count(devices, device) == 0) continue;
+                QVERIFY2(columns[deviceColor(*problem->machine, device).rgb()].size() >= 3,
+                         qPrintable(QString("device %1").arg(device)));
+            }
+        }
     }
 
     void aCloseLookNamesTheModules_data() {

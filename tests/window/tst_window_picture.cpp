@@ -155,8 +155,16 @@ private Q_SLOTS:
     void svgFilesAreClipped() {
         const Picture picture = recordPicture({100, 80}, [](QPainter& painter, const QRectF&) {
             painter.setRenderHint(QPainter::Antialiasing, false);
+            painter.save();
+            painter.setClipRect(QRect(90, 70, 5, 5));
+            painter.fillRect(0, 0, 100, 80, Qt::green);
+            painter.restore();
+            painter.fillRect(60, 75, 5, 5, Qt::blue);
             painter.translate(10, 10);
             painter.setClipRect(QRect(0, 0, 40, 40));
+            painter.setClipping(false);
+            painter.fillRect(50, 65, 5, 5, Qt::blue);
+            painter.setClipping(true);
             painter.setPen(QPen(Qt::black, 3));
             painter.drawLine(QPointF(5, -1e5), QPointF(6, 1e5));
             painter.drawPolyline(QPolygonF{{{-500, 20}, {20, 20}, {20, 900}, {30, 900}, {30, 25}}});
@@ -184,7 +192,9 @@ private Q_SLOTS:
             return colorsOf(of) == 1 && of.pixel(0, 0) == picture.background.rgb();
         };
         QVERIFY(isBlank(QRect(0, 0, 100, 8)) && isBlank(QRect(0, 0, 8, 80)) &&
-                isBlank(QRect(53, 0, 47, 57)) && isBlank(QRect(0, 53, 65, 27)));
+                isBlank(QRect(53, 0, 47, 57)) && isBlank(QRect(0, 53, 60, 27)));
+        QVERIFY(image.pixel(92, 72) == qRgb(0, 255, 0) && isBlank(QRect(70, 66, 19, 14)));
+        QVERIFY(image.pixel(62, 77) == qRgb(0, 0, 255));
         QVERIFY(image.pixel(15, 40) == qRgb(0, 0, 0) && image.pixel(45, 20) == qRgb(255, 0, 0));
         QVERIFY(image.pixel(80, 60) == qRgb(0, 0, 0));
     }

@@ -672,12 +672,25 @@ private Q_SLOTS:
         QVERIFY(after.waitUntilIdle());
         QCOMPARE(after.document.networkFile(), m_network);
         QCOMPARE(after.document.machineFile(), m_machine);
-        // Another network does, and says so.
-        after.document.openWorkspace(file);
-        after.document.openFile(other);
-        QVERIFY2(after.message().contains("work.placewright was not opened"), qPrintable(after.message()));
-        QVERIFY(after.waitUntilIdle());
-        QCOMPARE(after.document.networkFile(), other);
+        QVERIFY2(!after.message().contains("was not opened"), qPrintable(after.message()));
+
+        // Another network takes its place, and so does an older machine or options. Both say so.
+        Shown last;
+        QVERIFY(last.open(other, m_machine));
+        last.document.openWorkspace(file);
+        last.document.openFile(m_network);
+        QVERIFY2(last.message().contains("work.placewright was not opened"), qPrintable(last.message()));
+        QVERIFY(last.waitUntilIdle());
+        QCOMPARE(last.document.networkFile(), m_network);
+        JobOptions options = last.document.options();
+        options.simulation.batches = 2;
+        last.document.setOptions(options);
+        QVERIFY(last.waitUntilIdle());
+        last.document.openWorkspace(file);
+        last.document.undoStack()->undo();
+        QTRY_VERIFY2(last.message().contains("work.placewright was not opened"), qPrintable(last.message()));
+        QVERIFY(last.waitUntilIdle());
+        QCOMPARE(last.document.options().simulation.batches, 1U);
     }
 
     void whatCannotBeWrittenLosesNothing() {

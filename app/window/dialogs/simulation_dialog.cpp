@@ -119,7 +119,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     // Its files and its batch size are not those of the network before.
     connect(document, &Document::networkOpened, this, [this] { show(m_document->options()); });
     connect(document, &Document::workspaceOpened, this, [this] { show(m_document->options()); });
-    show(document->options());
+    show(document->latestOptions());
 
     const QSize wanted =
         page->sizeHint() + QSize(60, m_preview->minimumHeight() + reset->sizeHint().height() + 60);
