@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <ranges>
-
 #include <coin/ClpEventHandler.hpp>
 #include <coin/ClpSimplex.hpp>
 
@@ -31,10 +28,11 @@ public:
 private:
     bool has_free_variable() const {
         const int variables = model_->numberRows() + model_->numberColumns();
-        return std::ranges::any_of(std::views::iota(0, variables), [&](int variable) {
+        for (int variable = 0; variable < variables; ++variable) {
             const ClpSimplex::Status status = model_->getStatus(variable);
-            return status == ClpSimplex::isFree || status == ClpSimplex::superBasic;
-        });
+            if (status == ClpSimplex::isFree || status == ClpSimplex::superBasic) return true;
+        }
+        return false;
     }
 };
 
