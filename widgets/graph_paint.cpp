@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include <QPaintEngine>
 #include <QPainter>
@@ -378,67 +379,73 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
                                  room.center().y() + (metrics.ascent() - metrics.descent()) / 2),
                          shown);
     };
-    const auto isDivided = [&](std::uint32_t node) {
-        return m_inks ? m_inks->hasCategories() && m_inks->partsOf(node).size() > 1
-                      : m_shares[node].size() > 1;
+    struct Place {
+        std::uint32_t node;
+        QRectF room;
+        QColor pen;
+        bool onPlate;
     };
-    // The label of a divided node stands on its main part.
-    const auto roomOf = [&](std::uint32_t node) {
+    std::vector<Place> places;
+    for (const std::uint32_t node : nodes) {
         QRectF rect = rectInView(node, view);
-        if (isDivided(node)) rect = mainPart(node, rect).value_or(Section{rect}).rect;
+        std::uint32_t ink = inkOf(node);
+        const bool isDivided =
+            m_inks ? m_inks->hasCategories() && m_inks->partsOf(node).size() > 1 : m_shares[node].size() > 1;
+        // The label of a divided node stands on its main part. Without one it needs a plate: no text colour
+        // is readable on all device colours.
+        const auto main = isDivided ? mainPart(node, rect) : std::nullopt;
+        if (main) std::tie(rect, ink) = std::tie(main->rect, main->ink);
+        const bool onPlate = isDivided && !main;
         const double margin = std::min(3 * detail.scale, 0.06 * rect.width());
-        return rect.adjusted(margin, 0, -margin, 0);
-    };
-    // Else it needs a plate: no text colour is readable on all device colours.
-    const auto needsPlate = [&](std::uint32_t node) {
-        return isDivided(node) && !mainPart(node, rectInView(node, view));
-    };
-    const auto setPen = [&](std::uint32_t node) {
-        const auto main = isDivided(node) ? mainPart(node, rectInView(node, view)) : std::optional<Section>();
-        const QColor color = colors[main ? main->ink : inkOf(node)];
-        painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : needsPlate(node) ? text : color);
-    };
+        places.push_back({node, rect.adjusted(margin, 0, -margin, 0),
+                          isDimmed(node) ? mixedColor(text, base, 0.6F)
+                          : onPlate      ? text
+                                         : colors[ink],
+                          onPlate});
+    }
 
     // Nodes by the size of their labels: short labels are larger.
     constexpr std::array kShares{0.48, 0.58, 0.68}, kSharesOverKinds{0.36, 0.36, 0.36};
     const auto& shares = detail.kinds ? kSharesOverKinds : kShares;
-    std::map<int, std::vector<std::uint32_t>, std::greater<>> bySize;
-    for (const std::uint32_t node : nodes) {
+    std::map<int, std::vector<const Place*>, std::greater<>> bySize;
+    for (const Place& place : places) {
         int size = 1;
         for (const double share : shares) {
             const int larger = std::max(1, static_cast<int>(std::min(nodeHeight * share, largest)));
-            if (size == 1 || labelWidth(node) * larger / kMeasuredAt <= roomOf(node).width()) size = larger;
+            if (size == 1 || labelWidth(place.node) * larger / kMeasuredAt <= place.room.width())
+                size = larger;
         }
         // Short labels that are shortened say nothing, such as the numbers of steps.
-        const int fitting = static_cast<int>(roomOf(node).width() * kMeasuredAt / labelWidth(node));
+        const int fitting = static_cast<int>(place.room.width() * kMeasuredAt / labelWidth(place.node));
         if (fitting < size && fitting >= kSmallestShortLabel && fitting >= 0.6 * size) size = fitting;
-        bySize[size].push_back(node);
+        bySize[size].push_back(&place);
     }
     for (const auto& [size, sized] : bySize) {
         const QFont labelFont = withPixels(font(), size);
         const QFontMetricsF metrics(labelFont);
         painter.setFont(labelFont);
-        for (const std::uint32_t node : sized) {
-            QRectF room = roomOf(node);
+        for (const Place* place : sized) {
+            QRectF room = place->room;
             if (detail.kinds) room.adjust(0, 0.1 * room.height(), 0, -0.42 * room.height());
-            setPen(node);
-            if (const QString scoped = detail.kinds ? scopedLabel(node, metrics, room.width()) : QString();
+            painter.setPen(place->pen);
+            if (const QString scoped =
+                    detail.kinds ? scopedLabel(place->node, metrics, room.width()) : QString();
                 !scoped.isEmpty()) {
-                draw(scoped, metrics, metrics.horizontalAdvance(scoped), room, needsPlate(node));
+                draw(scoped, metrics, metrics.horizontalAdvance(scoped), room, place->onPlate);
             } else {
-                draw(m_scene->nodes[node].label, metrics, labelWidth(node) * size / kMeasuredAt, room,
-                     needsPlate(node));
+                draw(m_scene->nodes[place->node].label, metrics, labelWidth(place->node) * size / kMeasuredAt,
+                     room, place->onPlate);
             }
         }
     }
     if (!detail.kinds) return;
     painter.setFont(kindFont);
-    for (const std::uint32_t node : nodes) {
-        const QString& kind = m_scene->nodes[node].detail;
-        QRectF room = roomOf(node);
+    for (const Place& place : places) {
+        const QString& kind = m_scene->nodes[place.node].detail;
+        QRectF room = place.room;
         room.adjust(0, 0.56 * room.height(), 0, -0.08 * room.height());
-        setPen(node);
-        draw(kind, kindMetrics, kindMetrics.horizontalAdvance(kind), room, needsPlate(node));
+        painter.setPen(place.pen);
+        draw(kind, kindMetrics, kindMetrics.horizontalAdvance(kind), room, place.onPlate);
     }
 }
 

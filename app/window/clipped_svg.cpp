@@ -6,14 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include <QBuffer>
 #include <QImage>
 #include <QPaintDevice>
 #include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <QPixmap>
-#include <QSvgGenerator>
 
 namespace placewright {
 namespace {
@@ -206,24 +204,9 @@ private:
 
 }  // namespace
 
-QByteArray clippedSvg(const QPicture& commands, QSizeF size, const QColor& background) {
-    QBuffer buffer;
-    buffer.open(QIODevice::WriteOnly);
-    const QRectF whole(QPointF(0, 0), size);
-    QSvgGenerator generator;
-    generator.setOutputDevice(&buffer);
-    generator.setResolution(commands.logicalDpiX());
-    generator.setSize(size.toSize());
-    generator.setViewBox(whole);
-    generator.setTitle(QStringLiteral("Placewright"));
-    QPainter target(&generator);
-    target.fillRect(whole, background);
-    ClippingDevice device(target, size.toSize(), commands.logicalDpiX());
-    QPainter painter(&device);
-    painter.drawPicture(0, 0, commands);
-    painter.end();
-    target.end();
-    return buffer.data();
+void paintClipped(QPainter& painter, const QPicture& commands, QSizeF size) {
+    ClippingDevice device(painter, size.toSize(), commands.logicalDpiX());
+    QPainter(&device).drawPicture(0, 0, commands);
 }
 
 }  // namespace placewright

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <QByteArray>
-#include <QColor>
 #include <QPicture>
 #include <QSizeF>
 
+class QPainter;
+
 namespace placewright {
 
-/// The recorded commands as an SVG file of this size, in points. QSvgGenerator (Qt 6.4) drops clips: here
-/// lines, areas and pictures are cut at the clip before they are written. Texts are not cut, only left out
-/// where they begin outside.
-QByteArray clippedSvg(const QPicture& commands, QSizeF size, const QColor& background);
+/// Paints the recorded commands with `painter`, which need not clip: QSvgGenerator (Qt 6.4) drops clips.
+/// Lines, areas and pictures are cut at the clip before they are painted. Texts are not cut, only left out
+/// where they begin outside of it. `size`: of the picture, in points.
+void paintClipped(QPainter& painter, const QPicture& commands, QSizeF size);
 
 }  // namespace placewright

@@ -282,8 +282,7 @@ void Document::setReading(const ReadOptions& reading) {
 }
 
 void Document::dropBrokenRules() {
-    if (!openingWorkspace().isEmpty()) return;
-    if (auto request = std::exchange(m_withoutBroken, std::nullopt)) load(*std::move(request));
+    if (m_withoutBroken) load(LoadRequest(*m_withoutBroken));
 }
 
 void Document::load(LoadRequest request) {

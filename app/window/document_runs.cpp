@@ -368,7 +368,7 @@ void Document::showRun(int id) {
     QString note = m_later;
     if (!note.isEmpty()) note += QLatin1Char(' ');
     reportLater(note +
-                tr("%1 was searched with: %2. That is in use now; Ctrl+Z goes back.").arg(title, other));
+                tr("%1 brings its own machine and options back (%2); Ctrl+Z undoes this.").arg(title, other));
 }
 
 }  // namespace placewright

@@ -92,10 +92,11 @@ void LiveCdf::fill() {
     }
     switch (content()) {
         case Content::searches:
-            setEmptyText(m_document->elsewhereText().isEmpty()
-                             ? tr("No search yet. Press Optimize (F5) to plot how the step times of all "
-                                  "placements that it tries are distributed.")
-                             : m_document->elsewhereText());
+            setEmptyText(
+                tr("No search yet. Press Optimize (F5) to plot how the step times of all placements "
+                   "that it tries are distributed."));
+            if (const QString elsewhere = m_document->elsewhereText(); !elsewhere.isEmpty())
+                setEmptyText(elsewhere);
             return setData(searches());
         case Content::comparison:
             setEmptyText(

@@ -161,7 +161,8 @@ QSize pixelsOf(const Picture& picture, double scale) {
 }
 
 QByteArray svgOf(const Picture& picture) {
-    return clippedSvg(picture.commands, picture.size, picture.background);
+    return svg(picture.size, picture.commands.logicalDpiX(), picture.background,
+               [&](QPainter& painter) { paintClipped(painter, picture.commands, picture.size); });
 }
 
 QByteArray pngOf(const Picture& picture, double scale) {

@@ -3,11 +3,11 @@
 #include <numeric>
 #include <optional>
 
-#include <coin/ClpEventHandler.hpp>
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 
 #include "core/base/silent_stdout.hpp"
+#include "core/bounds/simplex_events.hpp"
 #include "core/search/parts/list_scheduling.hpp"
 
 namespace placewright {
@@ -77,13 +77,14 @@ private:
     std::vector<double> factor_, lower_;
 };
 
-class StopHandler : public ClpEventHandler {
+class StopHandler : public SimplexEvents {
 public:
     explicit StopHandler(std::stop_token stop) : stop_(std::move(stop)) {}
 
     int event(Event event) override {
-        constexpr int kGoOn = -1, kStop = 1;
-        return event == endOfIteration && stop_.stop_requested() ? kStop : kGoOn;
+        constexpr int kStop = 1;
+        if (event == endOfIteration && stop_.stop_requested()) return kStop;
+        return SimplexEvents::event(event);
     }
     ClpEventHandler* clone() const override { return new StopHandler(*this); }
 
