@@ -22,6 +22,8 @@ constexpr IconOf<ActionId> kActionIcons[]{
     {ActionId::exportPlacement, "file"},
     {ActionId::exportForTraining, "file-output"},
     {ActionId::exportReport, "file-output"},
+    {ActionId::exportSearches, "file"},
+    {ActionId::exportCurves, "file"},
     {ActionId::graphPicture, "image"},
     {ActionId::timelinePicture, "chart-gantt"},
     {ActionId::curvePicture, "chart-line"},

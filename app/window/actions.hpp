@@ -53,6 +53,8 @@ enum class ActionId {
     exportPlacement,
     exportForTraining,
     exportReport,
+    exportSearches,
+    exportCurves,
     graphPicture,
     timelinePicture,
     curvePicture,

@@ -291,6 +291,8 @@ public:
     void showPlacement(const Placement& placement, const QString& title);
     /// Rows for the runs of the open network; those with another machine or other options say so.
     std::vector<RunRow> runRows() const;
+    /// The searches of the open network for its objective, for tables with the labels RunList::caseLabels().
+    std::vector<ComparedCase> searchCases() const { return m_runs.cases(*m_scenario, bound()); }
     const std::vector<std::unique_ptr<Run>>& runs() const { return m_runs.all(); }
     /// Whether a run belongs to another machine or other options than those on screen.
     bool isElsewhere(const Run& run) const { return !sameScenario(*m_runs.scenarioOf(run), *m_scenario); }

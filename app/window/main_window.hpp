@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <QMainWindow>
@@ -279,6 +280,9 @@ private:
     void exportForTraining();
     /// Asks for a file and writes a report of the placement on screen, with pictures.
     void exportReport();
+    /// Asks for a file and writes a table of the searches there, as runs_csv() and curves_csv() do.
+    void exportTable(const QString& ending,
+                     std::string (*table)(const std::vector<std::string>&, const std::vector<ComparedCase>&));
     /// Asks for a file and writes the picture that `paint` draws in `size`.
     void exportView(const QString& name, QSizeF size,
                     const std::function<void(QPainter&, const QRectF&)>& paint);

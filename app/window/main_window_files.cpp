@@ -24,6 +24,7 @@
 #include "core/io/state/score_file.hpp"
 #include "core/io/state/workspace_file.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
 #include "core/job/search_table.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
@@ -214,6 +215,24 @@ void MainWindow::exportReport() {
     connect(writing, &ReportExport::written, this,
             [this](const QString& written) { showInformation(tr("Report written to %1").arg(written)); });
     connect(writing, &ReportExport::failed, this, &MainWindow::showError);
+}
+
+void MainWindow::exportTable(const QString& ending, std::string (*table)(const std::vector<std::string>&,
+                                                                         const std::vector<ComparedCase>&)) {
+    if (!m_document->isOpen()) return;
+    const std::vector<ComparedCase> cases = m_document->searchCases();
+    if (cases.empty())
+        return showError(
+            tr("There is no search to write for this network and objective. Press Optimize (F5) "
+               "first."));
+    const QString file = chooseExportFile(tr("Export"), ending, tr("Table (*.csv)"), QStringLiteral(".csv"));
+    if (file.isEmpty()) return;
+    try {
+        write_file(file.toStdString(), table(RunList::caseLabels(), cases));
+        showInformation(tr("Table written to %1").arg(file));
+    } catch (const InputError& error) {
+        showError(toQString(error.what()));
+    }
 }
 
 void MainWindow::exportView(const QString& name, QSizeF size,

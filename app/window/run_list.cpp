@@ -187,6 +187,41 @@ std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Boun
     return rows;
 }
 
+std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::optional<Bound>& bound) const {
+    std::vector<ComparedCase> cases;
+    std::vector<const Scenario*> scenarios;  // of the cases
+    for (const auto& run : m_runs) {
+        const Scenario& scenario = *scenarioOf(*run);
+        const RunRequest& request = run->request();
+        const AlgorithmInfo* algorithm = find_algorithm(request.algorithm);
+        const SearchProgress& progress = run->progress();
+        if (request.predicted || algorithm == nullptr || progress.evaluations == 0 || !progress.curve)
+            continue;
+        if (!sameNetwork(scenario, open) || scenario.job.objective != open.job.objective) continue;
+        const Job& job = scenario.job;
+        ComparedCase& one = cases.emplace_back();
+        scenarios.push_back(&scenario);
+        one.title = runTitle(*run).toStdString();
+        one.labels = {
+            one.title, job.problem->graph->name(), job.machine->name(),
+            changedOptions(scenario.options, job.language).join(QStringLiteral(", ")).toStdString()};
+        one.contestants = {{algorithm, request.options, true}};
+        one.runs = {{0, request.seed, progress}};
+        one.objective = job.objective;
+        if (job.single_device_fits) one.one_device_s = job.single_device_s;
+        if (sameScenario(scenario, open)) one.bound = bound;
+        one.best_known_s = progress.best.penalised_s;
+    }
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        for (std::size_t j = 0; j < cases.size(); ++j) {
+            if (sameScenario(*scenarios[i], *scenarios[j]))
+                cases[i].best_known_s =
+                    std::min(*cases[i].best_known_s, cases[j].runs.front().progress.best.penalised_s);
+        }
+    }
+    return cases;
+}
+
 QString runTitle(const Run& run) {
     if (!run.name().isEmpty()) return run.name();
     const AlgorithmInfo* algorithm = find_algorithm(run.request().algorithm);

@@ -12,6 +12,7 @@
 
 #include "app/window/run.hpp"
 #include "app/window/scenario.hpp"
+#include "core/job/compared_case.hpp"
 #include "widgets/runs_view.hpp"
 
 namespace placewright {
@@ -67,6 +68,11 @@ public:
     /// Rows for the runs of the open network; those with another machine or other options say so. `bound`: of
     /// the open scenario.
     std::vector<RunRow> rows(const Scenario& open, const std::optional<Bound>& bound) const;
+    /// Names of the labels of cases().
+    static std::vector<std::string> caseLabels() { return {"run", "network", "machine", "options"}; }
+    /// The searches of the open network for its objective that have scored a placement, each as a case of its
+    /// own, in the order of their start. `bound`: of the open scenario.
+    std::vector<ComparedCase> cases(const Scenario& open, const std::optional<Bound>& bound) const;
 
 private:
     struct About {

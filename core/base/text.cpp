@@ -69,6 +69,15 @@ std::string csv_field(std::string_view text) {
     return quoted + '"';
 }
 
+std::string csv_line(const std::vector<std::string>& fields) {
+    std::string line;
+    for (const std::string& field : fields) {
+        if (&field != &fields.front()) line += ',';
+        line += csv_field(field);
+    }
+    return line + '\n';
+}
+
 std::string_view text_of_csv_field(std::string_view field) {
     if (field.starts_with('\'') && begins_formula(field.substr(1))) field.remove_prefix(1);
     return field;

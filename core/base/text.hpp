@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace placewright {
 
@@ -30,6 +31,8 @@ inline std::string ratio_text(double ratio) {
 /// A field of a CSV table, quoted as in RFC 4180. A text that spreadsheets would take for a formula has an
 /// apostrophe before it, as spreadsheets write texts (OWASP, "CSV Injection").
 std::string csv_field(std::string_view text);
+/// These fields as a line of a CSV table.
+std::string csv_line(const std::vector<std::string>& fields);
 /// The text of a field without such an apostrophe.
 std::string_view text_of_csv_field(std::string_view field);
 

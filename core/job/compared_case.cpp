@@ -28,15 +28,9 @@ std::string against_best(const Standing& standing, const Standing& best) {
     return standing.score_s.mean == best.score_s.mean ? "same" : "-";
 }
 
-std::string csv_line(const std::vector<std::string>& labels, const std::vector<std::string>& fields) {
-    std::string line;
-    for (const auto* part : {&labels, &fields}) {
-        for (const std::string& field : *part) {
-            if (!line.empty()) line += ',';
-            line += csv_field(field);
-        }
-    }
-    return line + '\n';
+std::string labelled_line(std::vector<std::string> labels, const std::vector<std::string>& fields) {
+    labels.insert(labels.end(), fields.begin(), fields.end());
+    return csv_line(labels);
 }
 
 std::string number(double value) {
@@ -219,14 +213,15 @@ std::optional<Contestant> contestant_called(std::string_view name) {
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     const Objective& objective = cases.empty() ? objectives().front() : *cases.front().objective;
-    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(objective), "fits",
-                                              "evaluations", "simulations", "wall_s", "evaluations_to_near",
-                                              "seconds_to_near", "lower_bound_s", "one_device_s", "curve"});
+    std::string text =
+        labelled_line(label_names, {"algorithm", "seed", "score_s", value_name(objective), "fits",
+                                    "evaluations", "simulations", "wall_s", "evaluations_to_near",
+                                    "seconds_to_near", "lower_bound_s", "one_device_s", "curve"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             const SearchProgress& end = run.progress;
             const auto near = reached(run, *compared.best_known_s);
-            text += csv_line(
+            text += labelled_line(
                 compared.labels,
                 {contestant_name(compared.contestants, run.contestant), std::to_string(run.seed),
                  score_text(end.best, end.best.penalised_s), score_text(end.best, end.best.value_s),
@@ -243,15 +238,15 @@ std::string runs_csv(const std::vector<std::string>& label_names, const std::vec
 
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     std::string text =
-        csv_line(label_names, {"algorithm", "seed", "evaluations", "seconds", "best_s", "mean_s"});
+        labelled_line(label_names, {"algorithm", "seed", "evaluations", "seconds", "best_s", "mean_s"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             for (const CurvePoint& point : *run.progress.curve) {
-                text += csv_line(compared.labels,
-                                 {contestant_name(compared.contestants, run.contestant),
-                                  std::to_string(run.seed), std::to_string(point.evaluations),
-                                  number(point.seconds), point.is_defined() ? number(point.best_s) : "",
-                                  point.is_defined() ? number(point.mean_s) : ""});
+                text += labelled_line(compared.labels,
+                                      {contestant_name(compared.contestants, run.contestant),
+                                       std::to_string(run.seed), std::to_string(point.evaluations),
+                                       number(point.seconds), point.is_defined() ? number(point.best_s) : "",
+                                       point.is_defined() ? number(point.mean_s) : ""});
             }
         }
     }
@@ -259,13 +254,14 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
 }
 
 std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
-    std::string text = csv_line(label_names, {"algorithm", "seed", "evaluations", "mean_s"});
+    std::string text = labelled_line(label_names, {"algorithm", "seed", "evaluations", "mean_s"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             for (const SeriesPoint& point : run.progress.means) {
-                text += csv_line(compared.labels, {contestant_name(compared.contestants, run.contestant),
-                                                   std::to_string(run.seed),
-                                                   std::to_string(point.evaluations), number(point.value)});
+                text +=
+                    labelled_line(compared.labels, {contestant_name(compared.contestants, run.contestant),
+                                                    std::to_string(run.seed),
+                                                    std::to_string(point.evaluations), number(point.value)});
             }
         }
     }

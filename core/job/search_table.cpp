@@ -25,15 +25,6 @@ std::string number_or_empty(const std::optional<double>& value) {
     return value ? number(*value) : std::string();
 }
 
-std::string line_of(const std::vector<std::string>& fields) {
-    std::string line;
-    for (const std::string& field : fields) {
-        if (&field != &fields.front()) line += ',';
-        line += csv_field(field);
-    }
-    return line + '\n';
-}
-
 /// Nothing if the text is no curve.
 std::optional<std::vector<CurvePoint>> curve_from(const std::string& text) {
     std::vector<CurvePoint> curve;
@@ -66,18 +57,19 @@ std::string SearchKey::case_title() const {
 }
 
 std::string search_csv(const SearchTable& table) {
-    std::string text = line_of({"network", "machine", "options", "algorithm", "seed", "budget", "score_s",
-                                value_name(*table.objective), "fits", "evaluations", "simulations", "wall_s",
-                                "one_device_s", "lower_bound_s", "problem", "curve"});
+    std::string text = csv_line({"network", "machine", "options", "algorithm", "seed", "budget", "score_s",
+                                 value_name(*table.objective), "fits", "evaluations", "simulations", "wall_s",
+                                 "one_device_s", "lower_bound_s", "problem", "curve"});
     for (const TabledSearch& search : table.searches) {
         const bool is_defined = search.score != kUndefinedScore;
-        text += line_of({search.key.network, search.key.machine, search.key.options, search.key.algorithm,
-                         std::to_string(search.key.seed), std::to_string(search.budget),
-                         is_defined ? number(search.score.penalised_s) : "",
-                         is_defined ? number(search.score.value_s) : "", search.score.fits ? "true" : "false",
-                         std::to_string(search.evaluations), std::to_string(search.simulations),
-                         number(search.wall_s), number_or_empty(search.one_device_s),
-                         number_or_empty(search.lower_bound_s), search.problem, curve_text(search.curve)});
+        text +=
+            csv_line({search.key.network, search.key.machine, search.key.options, search.key.algorithm,
+                      std::to_string(search.key.seed), std::to_string(search.budget),
+                      is_defined ? number(search.score.penalised_s) : "",
+                      is_defined ? number(search.score.value_s) : "", search.score.fits ? "true" : "false",
+                      std::to_string(search.evaluations), std::to_string(search.simulations),
+                      number(search.wall_s), number_or_empty(search.one_device_s),
+                      number_or_empty(search.lower_bound_s), search.problem, curve_text(search.curve)});
     }
     return text;
 }

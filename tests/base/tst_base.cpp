@@ -181,6 +181,7 @@ void TestBase::fieldsOfTables() {
     QCOMPARE(csv_field("=1+1"), std::string("'=1+1"));
     QCOMPARE(csv_field("-1+cmd|' /C calc'!A0"), std::string("'-1+cmd|' /C calc'!A0"));
     QCOMPARE(csv_field("@sum(1,2)"), std::string("\"'@sum(1,2)\""));
+    QCOMPARE(csv_line({"", "a,b", ""}), std::string(",\"a,b\",\n"));
     for (const char* text : {"=1", "+a", "-", "@x", "\tx", "'=1", "''-a", "'a", "it's", "", "-2"}) {
         const std::string field = csv_field(text);
         QCOMPARE(text_of_csv_field(field), std::string_view(text));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Messages, the file of the placement, small windows and settings.
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -10,7 +12,9 @@
 #include <QTest>
 
 #include "app/window/budget_box.hpp"
+#include "core/io/text/csv_table.hpp"
 #include "core/io/text/input_error.hpp"
+#include "core/job/search_table.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/curve_plot.hpp"
@@ -72,6 +76,53 @@ private Q_SLOTS:
         QFile written(file);
         QVERIFY(written.open(QIODevice::ReadOnly));
         QVERIFY(written.readAll().contains("expert"));  // the algorithm that produced it
+    }
+
+    void tablesOfTheSearchesAreWrittenAndReadAgain() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        for (const char* algorithm : {"random", "hill-climbing"}) {
+            RunRequest wanted = request(algorithm, 50);
+            wanted.seed = 7;
+            shown.document.startSearch(wanted);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        const QString file = m_place->file("searches.csv");
+        test::giveFile(file);
+        shown.action("Table of searches")->trigger();
+        QVERIFY2(shown.message().contains(file), qPrintable(shown.message()));
+        const SearchTable table = read_search_table(file.toStdString());
+        const auto& runs = shown.document.runs();
+        QCOMPARE(table.searches.size(), runs.size());
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const TabledSearch& search = table.searches[i];
+            QVERIFY(search.key.algorithm.starts_with(runs[i]->request().algorithm));
+            QCOMPARE(search.key.network, shown.document.problem()->graph->name());
+            QCOMPARE(search.key.machine, shown.document.problem()->machine->name());
+            QCOMPARE(search.key.seed, runs[i]->request().seed);
+            QCOMPARE(search.score.value_s, runs[i]->progress().best.value_s);
+            QCOMPARE(search.evaluations, runs[i]->progress().evaluations);
+            QCOMPARE(search.curve.size(), runs[i]->progress().curve->size());
+        }
+
+        const QString curves = m_place->file("curves.csv");
+        test::giveFile(curves);
+        shown.action("Table of learning curves")->trigger();
+        CsvTable rows(curves.toStdString());
+        const std::size_t run = rows.column("run"), best = rows.column("best_s");
+        std::map<std::string, double> last;
+        while (rows.next()) last[rows[run]] = rows.number(best);
+        QCOMPARE(last.size(), runs.size());
+        for (const auto& each : runs)
+            QCOMPARE(last.at(runTitle(*each).toStdString()), each->progress().best.penalised_s);
+    }
+
+    void aTableWithoutSearchesIsRefused() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        while (!shown.document.runs().empty()) shown.document.removeRun(shown.document.runs().front()->id());
+        shown.action("Table of searches")->trigger();
+        QVERIFY2(shown.message().contains("Press Optimize"), qPrintable(shown.message()));
     }
 
     void aPlacementThatCannotBeWrittenIsAnError() {
