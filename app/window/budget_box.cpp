@@ -104,7 +104,11 @@ void BudgetBox::setBudget(const Budget& budget) {
     if (index < 0) setEditText(text);
 }
 
-void BudgetBox::take(const QString& text) {
+bool BudgetBox::takeTyped() {
+    return !lineEdit()->isModified() || take(currentText());
+}
+
+bool BudgetBox::take(const QString& text) {
     const std::optional<Budget> budget = budgetFrom(text);
     setBudget(budget.value_or(m_budget));
     if (!budget)
@@ -114,6 +118,7 @@ void BudgetBox::take(const QString& text) {
                "“until stopped”.")
                 .arg(text),
             this);
+    return budget.has_value();
 }
 
 }  // namespace placewright

@@ -25,9 +25,11 @@ public:
     explicit BudgetBox(QWidget* parent = nullptr);
     const Budget& budget() const { return m_budget; }
     void setBudget(const Budget& budget);
+    /// Takes what is being typed; false if it is no budget.
+    bool takeTyped();
 
 private:
-    void take(const QString& text);
+    bool take(const QString& text);
 
     Budget m_budget;
 };

@@ -230,6 +230,11 @@ std::vector<DeviceId> Document::deviceOfOps() const {
     return devices;
 }
 
+bool Document::isChanging() const {
+    const bool reading = m_openLane.busy() && unfinished().file.isEmpty() && openingWorkspace().isEmpty();
+    return isOpen() && (reading || m_machineLane.busy() || m_factorsLane.busy());
+}
+
 bool Document::isBusy() const {
     return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_measuring.isBusy() ||
            m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || m_traceLane.busy() ||

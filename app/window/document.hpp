@@ -104,6 +104,8 @@ public:
     const std::shared_ptr<const Scenario>& scenarioOf(const Run& run) const { return m_runs.scenarioOf(run); }
     /// Whether a file is being read (also a trace) or a graph laid out.
     bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy() || m_measurements.isReading(); }
+    /// Whether another machine or other options for the open network are being taken in.
+    bool isChanging() const;
     /// Whether any work is under way, except the proof of a tighter bound.
     bool isBusy() const;
 

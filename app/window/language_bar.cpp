@@ -153,6 +153,11 @@ void LanguageBar::followSlider() {
     if (!m_slider->isSliderDown()) m_wait.start();
 }
 
+void LanguageBar::takeTyped() {
+    for (QSpinBox* box : {m_batch, m_context}) box->interpretText();
+    if (m_wait.isActive()) apply();
+}
+
 void LanguageBar::apply() {
     m_wait.stop();
     if (!m_isWanted || !m_document->isOpen()) return;

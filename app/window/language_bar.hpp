@@ -24,6 +24,8 @@ public:
 
     /// Only a language model shows the bar, whatever a saved layout says.
     void setVisible(bool visible) override;
+    /// Takes the numbers that are being typed, without the usual wait.
+    void takeTyped();
 
 private:
     void makeControls();

@@ -84,7 +84,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     makeActions();
     m_bars = new ToolBars(this, m_document.get(), *m_actions, m_computer);
     m_bars->fillMachines();
-    new LanguageBar(this, m_document.get());
+    m_languageBar = new LanguageBar(this, m_document.get());
     m_status =
         new StatusLine(m_document.get(), statusBar(), action(ActionId::proof), action(ActionId::followBest));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);

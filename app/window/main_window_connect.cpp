@@ -58,6 +58,14 @@ void MainWindow::connectDocument() {
         return answerToOpen(this, question, options);
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
+    connect(document, &Document::problemChanged, this, [this] {
+        if (!m_searchesAfterChange || m_document->isChanging()) return;
+        m_searchesAfterChange = false;
+        QTimer::singleShot(0, this, &MainWindow::startSearch);  // behind all that the change itself does
+    });
+    connect(document, &Document::settled, this, [this] {
+        if (!m_document->isChanging()) m_searchesAfterChange = false;
+    });
     connect(document, &Document::networkOpened, this, [this] {
         if (!std::exchange(m_opensUnplaced, false) && settings::placesAtOnce.get()) m_document->placeAtOnce();
     });

@@ -13,6 +13,7 @@
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
+#include "app/window/language_bar.hpp"
 #include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/pair/pair_window.hpp"
@@ -53,13 +54,20 @@ void MainWindow::optimizeOrStop() {
 }
 
 void MainWindow::optimize() {
-    if (!m_document->isOpen()) return;
+    if (!m_document->isOpen() || !m_bars->takeTypedBudget()) return;
+    m_languageBar->takeTyped();
+    m_message->dropInformation();  // messages of the previous search
+    m_searchesAfterChange = m_document->isChanging();
+    if (m_searchesAfterChange) return showInformation(tr("The search starts once the change is in place."));
+    startSearch();
+}
+
+void MainWindow::startSearch() {
     RunRequest request;
     request.algorithm = m_bars->algorithm().toStdString();
     request.options = m_optionsOf[request.algorithm];
     request.budget = m_bars->budget();
     request.seed = m_bars->seed();
-    m_message->dropInformation();  // messages of the previous search
     m_document->startSearch(std::move(request));
     // After a click in the toolbar, keys go to the graph, which the search changes.
     if (m_stack->currentIndex() == 1) m_graph->setFocus();

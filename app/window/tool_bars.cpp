@@ -260,6 +260,10 @@ void ToolBars::chooseBudget(const Budget& budget) {
     m_budget->setBudget(budget);
 }
 
+bool ToolBars::takeTypedBudget() {
+    return m_budget->takeTyped();
+}
+
 std::uint64_t ToolBars::seed() const {
     return static_cast<std::uint64_t>(m_seed->value());
 }

@@ -36,6 +36,8 @@ public:
     void chooseAlgorithm(const QString& id);
     const Budget& budget() const;
     void chooseBudget(const Budget& budget);
+    /// Takes the budget that is being typed; false, with a tooltip, if it is none.
+    bool takeTypedBudget();
     std::uint64_t seed() const;
     void chooseSeed(int seed);
 

@@ -428,6 +428,21 @@ private Q_SLOTS:
         QVERIFY2(QToolTip::text().contains(bytesText(free_bytes) + " free"), qPrintable(QToolTip::text()));
     }
 
+    void aTypedContextHoldsForTheNextSearch() {
+        Shown shown;
+        QVERIFY(shown.open(model("llama"), kMachine));
+        const std::size_t before = shown.document.runs().size();
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(50);
+        type(Bar(shown).context, 1000, Qt::Key_F5);
+        QTRY_COMPARE(shown.document.runs().size(), before + 1);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs().back();
+        QCOMPARE(run.job().language->sequence, std::optional<std::int64_t>(1000));
+        QCOMPARE(run.state(), Run::State::finished);
+        QCOMPARE(language(shown).sequence, std::optional<std::int64_t>(1000));
+    }
+
     // --- the longest context ---
 
     void theLongestContextIsSaidAndTaken() {

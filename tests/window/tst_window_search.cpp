@@ -303,6 +303,52 @@ private Q_SLOTS:
         QTest::keyClick(field, Qt::Key_Return);
     }
 
+    /// Also if it has not been entered.
+    void aTypedBudgetHoldsForTheNextSearch() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        auto* field = shown.window.findChild<QComboBox*>("budget")->lineEdit();
+        const auto typed = [&](const QString& text) {
+            field->setFocus();
+            field->selectAll();
+            QTest::keyClicks(field, text);
+            QTest::keyClick(field, Qt::Key_F5);
+        };
+        typed("700");
+        QVERIFY(shown.waitUntilIdle());
+        const std::size_t before = rows(shown).size();
+        QCOMPARE(rows(shown).front().budget, quint64{700});
+        typed("seven");  // is none: no search starts with another
+        QCOMPARE(rows(shown).size(), before);
+        QCOMPARE(field->text(), QString("700 evals"));
+        QTest::keyClick(field, Qt::Key_F5);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), before + 1);
+    }
+
+    void aSearchWaitsForAChangeOfTheMachine() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const std::size_t before = rows(shown).size();
+        shown.document.setMachine(QStringLiteral("2x-v100-pcie"));
+        QVERIFY(shown.document.isChanging());
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QCOMPARE(rows(shown).size(), before);
+        QTRY_COMPARE(rows(shown).size(), before + 1);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.runs().back()->job().machine->name(),
+                 shown.document.problem()->machine->name());
+        // A change that fails starts nothing, then or later.
+        shown.document.setMachine(QStringLiteral("no-such-machine"));
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("no-such-machine"), qPrintable(shown.message()));
+        shown.document.setMachine(m_machine);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), before + 1);
+    }
+
     void timeEndsASearch() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));
