@@ -10,7 +10,6 @@
 #include "core/graph/graph.hpp"
 
 namespace placewright {
-/// The op to split and the number of its parts.
 /// An op and into how many parts it is split.
 struct ShardRequest {
     std::string op;

@@ -145,7 +145,7 @@ QWidget* LearnWindow::makeResults() {
                            tr("Place the open network with this policy, as a run of the main window"));
     m_save = makeButton("save", tr("&Save policy…"),
                         tr("Save the policy to a file for predictions and further training"));
-    auto* close = makeButton("close", tr("C&lose"), tr("Close the window and stop a running training"));
+    auto* close = makeButton("close", tr("C&lose"), tr("Close the window; a running training goes on"));
     connect(m_predict, &QPushButton::clicked, this, &LearnWindow::predictionWanted);
     connect(m_save, &QPushButton::clicked, this, &LearnWindow::save);
     connect(close, &QPushButton::clicked, this, &QWidget::close);
