@@ -47,7 +47,11 @@ picture archive "${elites[@]}" --size 1400x1000 --command "View ▸ Go to panel 
 picture cdf "${auto[@]}" --size 1400x1000 --command "View ▸ Go to panel ▸ CDF" --picture-of cdf
 picture side-by-side "${auto[@]}" --command "View ▸ Pin placement as A" --command "Edit ▸ Undo" \
     --command "View ▸ A beside the screen" --picture-of front
-picture compare "${job[@]}" --command "Run ▸ Compare algorithms…" --picture-of front
+if [ "$names" = "  " ] || [[ $names == *" compare "* ]]; then
+    "$(dirname "$bin")/placewright-cli" compare "${job[@]}" --seeds 5 --evaluations 2000 --csv "$folder/searches.csv" \
+        --algorithms auto,expert,hill-climbing,simulated-annealing,genetic,map-elites >/dev/null
+fi
+picture compare "$folder/searches.csv" --picture-of front
 picture simulation "${job[@]}" --command "Run ▸ Simulation…" --picture-of front
 picture language llama-3-70b --machine 8x-a100-nvlink --optimize auto --evaluations 5000 --seed 1 --size 1200x780
 picture export "${auto[@]}" --command "File ▸ Export ▸ Placement for training…" --picture-of front
