@@ -3,8 +3,8 @@
 """kill_campaign.py CLI [--kills N] [--seed K]: kills the command line at random moments and goes on.
 
 A search, a training and a table of searches are killed (SIGKILL) again and again and resumed until they end: what they
-then hold is what the same command gives without a kill. A file that a command replaces is killed into as well: it holds
-the old content or the new one, never a part. Exits with 1 and a line for each loss.
+then hold is what the same command gives without a kill. Files that a command replaces, also those of an experiment, are
+killed into as well: each holds the old content or the new one, never a part. Exits with 1 and a line for each loss.
 """
 
 import argparse
@@ -13,6 +13,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,6 +91,31 @@ class Campaign:
         print(f"{name}: {self.kills} kills", flush=True)
 
 
+    def experiment_replaced(self, name, arguments, earlier, later):
+        """Kills `arguments` with `later` options into the folder of results that they wrote with `earlier` ones."""
+        whole = {}
+        for options in (earlier, later):
+            folder = self.folder / f"{name}-{options[-1]}"
+            whole_s = self.seconds_of([*arguments, *options, "--out", str(folder)])
+            whole[options[-1]] = contents(folder)
+        for kill in range(self.kills):
+            folder = self.folder / f"{name}-killed-{kill}"
+            shutil.copytree(self.folder / f"{name}-{earlier[-1]}", folder)
+            self.run([*arguments, *later, "--overwrite", "--out", str(folder)], self.random.uniform(0.2, 1) * whole_s)
+            found = contents(folder)
+            for file in whole[earlier[-1]]:
+                if found.get(file) not in (results[file] for results in whole.values()):
+                    self.lose(f"{name}: {folder / file} has neither the old nor the new content")
+        print(f"{name}: {self.kills} kills", flush=True)
+
+
+def contents(folder):
+    """The results of an experiment by file, without what depends on the computer."""
+    untimed = lambda report: re.sub(r"(median [\d,]+), [\d.]+ .?s", r"\1", report)
+    return {path.name: without_times(path) if path.suffix == ".csv" else untimed(path.read_text())
+            for path in sorted(folder.iterdir()) if not path.name.startswith(".")}
+
+
 def without_times(file):
     """The rows of a table of searches, without what depends on the computer."""
     with open(file, newline="") as table:
@@ -126,6 +153,9 @@ def main():
         campaign.replaced("export", ["export", *job, "--placement", "placement.json", "--to", "chrome-trace", "--out", "t.json"],
                           "t.json")
         campaign.replaced("convert", ["convert", "--network", "resnet50", "r.json"], "r.json")
+        campaign.experiment_replaced(
+            "experiment", ["experiment", "post", "--only", "rnnlm4", "--seeds", "1", "--algorithm", "post"],
+            ["--evaluations", "200"], ["--evaluations", "400"])
         left = [path.name for path in campaign.folder.iterdir() if ".tmp" in path.name or path.name.startswith(".")]
         print(f"{campaign.killed} kills, {len(campaign.losses)} losses; {len(left)} temporary files left", flush=True)
         return 1 if campaign.losses else 0
