@@ -41,7 +41,7 @@ std::optional<double> groupedNumberFrom(QString text) {
 QString budgetText(const Budget& budget) {
     if (budget.is_timed()) {
         const double seconds = budget.seconds;
-        const auto text = [](double number) { return QLocale().toString(number, 'g', 6); };
+        const auto text = [](double number) { return QLocale().toString(number, 'g', 10); };
         if (seconds >= kHour && std::fmod(seconds, kHour / 2) == 0)
             return BudgetBox::tr("%1 h").arg(text(seconds / kHour));
         if (seconds >= kMinute && std::fmod(seconds, kMinute / 2) == 0)

@@ -104,6 +104,9 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     // Limited because each undo step keeps a simulation.
     m_undo.setUndoLimit(200);
     connect(&m_background, &Background::settled, this, &Document::settled);
+    connect(this, &Document::settled, this, [this] {
+        if (!isChanging()) takeWaitingSearch();  // the change has failed or was cancelled
+    });
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
         // Not that of an earlier scenario, which this one follows.
@@ -231,8 +234,8 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 }
 
 bool Document::isChanging() const {
-    const bool reading = m_openLane.busy() && unfinished().file.isEmpty() && openingWorkspace().isEmpty();
-    return isOpen() && (reading || m_machineLane.busy() || m_factorsLane.busy());
+    const bool reads = m_openLane.busy() && openingWorkspace().isEmpty();
+    return isOpen() && (reads || !m_machineSteps.empty());
 }
 
 bool Document::isBusy() const {
@@ -329,7 +332,16 @@ void Document::receive(const LoadRequest& request, Reading reading) {
         Q_EMIT rulesBroken(reading.brokenRules->reason, reading.brokenRules->count);
         return;
     }
-    if (!reading.placement) return adopt(std::move(reading), request.whole);
+    std::optional<RunRequest> waiting = takeWaitingSearch();
+    if (reading.placement) {
+        openPlacement(request, reading);
+    } else if (!adopt(std::move(reading), request.whole)) {
+        return;
+    }
+    if (waiting) search(*std::move(waiting));
+}
+
+void Document::openPlacement(const LoadRequest& request, const Reading& reading) {
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
     const auto scenario = reading.scenario ? reading.scenario : m_scenario;
@@ -410,26 +422,24 @@ double Document::screenScore_s() const {
                                                          : scoreOf(job(), m_placement);
 }
 
-void Document::adopt(Reading reading, std::optional<DeviceId> whole) {
+bool Document::adopt(Reading reading, std::optional<DeviceId> whole) {
     if (!reading.scenario->job.problem) {
         m_scenario = std::move(reading.scenario);
         Q_EMIT loadingChanged();
         Q_EMIT machineChanged();
-        return;
+        return true;
     }
-    if (reading.sameNetwork) {
-        adoptChange(reading, whole);
-    } else {
-        adoptNetwork(reading);
-    }
+    if (!reading.sameNetwork) return adoptNetwork(reading);
+    adoptChange(reading, whole);
+    return true;
 }
 
-void Document::adoptNetwork(const Reading& reading) {
+bool Document::adoptNetwork(const Reading& reading) {
     const Job& next = reading.scenario->job;
     if (m_mayLeave && !m_mayLeave()) {
         Q_EMIT loadingChanged();
         Q_EMIT machineChanged();
-        return;
+        return false;
     }
     const QString searches = stoppedText(m_runs.running());
     const QString stopped = forget();
@@ -451,6 +461,7 @@ void Document::adoptNetwork(const Reading& reading) {
         notes << QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()) + '\n' +
                                         estimated_details(next.estimated));
     report(notes);
+    return true;
 }
 
 QString Document::forget() {
@@ -581,6 +592,7 @@ QString Document::otherStepText(const Scenario& next) const {
 
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    takeWaitingSearch();  // which was for something else
     m_withoutBroken.reset();
     m_placesAtOnce = false;
     // What is carried along from here is no more work than this.

@@ -104,7 +104,7 @@ public:
     const std::shared_ptr<const Scenario>& scenarioOf(const Run& run) const { return m_runs.scenarioOf(run); }
     /// Whether a file is being read (also a trace) or a graph laid out.
     bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy() || m_measurements.isReading(); }
-    /// Whether another machine or other options for the open network are being taken in.
+    /// Whether another machine, other options or a file that is no workspace are being taken in.
     bool isChanging() const;
     /// Whether any work is under way, except the proof of a tighter bound.
     bool isBusy() const;
@@ -246,6 +246,11 @@ public:
     /// Starts a search; returns the run's id, or 0 with a message if it is proven that no placement fits the
     /// memory. From now on the screen follows the best of all running searches, unless it follows one alone.
     int startSearch(RunRequest request);
+    /// As startSearch(), but after a change that is under way; not at all if that fails, is cancelled, or if
+    /// another change, such as undo, comes first.
+    void search(RunRequest request);
+    bool isSearchWaiting() const { return m_waitingSearch.has_value(); }
+    void dropWaitingSearch() { takeWaitingSearch(); }
     /// Lets the policy that ships with the program place a network that was just opened, as soon as it is
     /// known that a placement can fit. Does nothing where it cannot help: without its file, for other
     /// objectives, for too many groups, where all fits on the only GPU, and once the placement was edited.
@@ -351,6 +356,7 @@ Q_SIGNALS:
     void whyChanged();
     void remediesChanged();
     void longestContextChanged();
+    void searchWaits(bool waits);  ///< a search waits for a change, or does so no longer
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void measuredChanged();
@@ -391,10 +397,13 @@ private:
     void receive(const LoadRequest& request, Reading reading);
     /// Asks the question and, after an answer, loads the request again.
     void ask(LoadRequest request, const OpenQuestion& question);
+    void openPlacement(const LoadRequest& request, const Reading& reading);
     /// Makes a read scenario the open one: the machine without a network, another network, or the same one
-    /// changed.
-    void adopt(Reading reading, std::optional<DeviceId> whole);
-    void adoptNetwork(const Reading& reading);
+    /// changed. False if the user keeps the open network.
+    bool adopt(Reading reading, std::optional<DeviceId> whole);
+    bool adoptNetwork(const Reading& reading);
+    /// The search that waits, which then does so no longer.
+    std::optional<RunRequest> takeWaitingSearch();
     void adoptWorkspace(const QString& file, RestoredWorkspace restored);
     /// Forgets all that belongs to the open network. Returns what to say of it.
     QString forget();
@@ -487,8 +496,9 @@ private:
     QUndoStack m_undo;
 
     RunList m_runs;
-    bool m_placesAtOnce = false;  ///< placeAtOnce() waits for the bound
-    std::vector<int> m_waiting;   ///< ids of the runs that startWaiting() will start
+    bool m_placesAtOnce = false;                ///< placeAtOnce() waits for the bound
+    std::optional<RunRequest> m_waitingSearch;  ///< starts after the change that is under way
+    std::vector<int> m_waiting;                 ///< ids of the runs that startWaiting() will start
     /// Ids of the runs that improve the screen, also of those that have ended while others run.
     std::set<int> m_followed;
     int m_pinned = 0;                   ///< id of the only one of them that does; 0: all do

@@ -85,6 +85,21 @@ int Document::startSearch(RunRequest request) {
     return run.id();
 }
 
+void Document::search(RunRequest request) {
+    if (!isChanging()) {
+        startSearch(std::move(request));
+        return;
+    }
+    m_waitingSearch = std::move(request);
+    Q_EMIT searchWaits(true);
+}
+
+std::optional<RunRequest> Document::takeWaitingSearch() {
+    std::optional<RunRequest> waiting = std::exchange(m_waitingSearch, {});
+    if (waiting) Q_EMIT searchWaits(false);
+    return waiting;
+}
+
 void Document::placeAtOnce() {
     m_placesAtOnce = false;
     if (!isOpen()) return;

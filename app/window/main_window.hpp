@@ -119,7 +119,7 @@ public:
     /// Starts a search with the toolbar's settings, or stops all running ones.
     void optimizeOrStop();
     /// Starts a search with the toolbar's settings, also while others run. Text that is being typed there is
-    /// taken first; a change that is under way, too.
+    /// taken first; a change that is under way comes first, too.
     void optimize();
     /// Pauses all running searches, or resumes them if all are paused.
     void pauseOrResume();
@@ -277,8 +277,6 @@ private:
     void showAbout();
     void showError(const QString& text);
     void showInformation(const QString& text);
-    /// Starts a search of the open problem with the toolbar's settings.
-    void startSearch();
     /// Asks for a file and writes the current placement.
     void exportPlacement();
     void exportForTraining();
@@ -362,8 +360,6 @@ private:
     std::unique_ptr<Actions> m_actions;  ///< null during construction
     ToolBars* m_bars = nullptr;
     LanguageBar* m_languageBar = nullptr;
-    /// A search was asked for while a change was under way: it starts after the change, unless that fails.
-    bool m_searchesAfterChange = false;
     StatusLine* m_status = nullptr;
 
     std::map<std::string, OptionValues> m_optionsOf;  ///< the user's option values by algorithm

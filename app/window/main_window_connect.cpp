@@ -58,13 +58,13 @@ void MainWindow::connectDocument() {
         return answerToOpen(this, question, options);
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
-    connect(document, &Document::problemChanged, this, [this] {
-        if (!m_searchesAfterChange || m_document->isChanging()) return;
-        m_searchesAfterChange = false;
-        QTimer::singleShot(0, this, &MainWindow::startSearch);  // behind all that the change itself does
-    });
-    connect(document, &Document::settled, this, [this] {
-        if (!m_document->isChanging()) m_searchesAfterChange = false;
+    connect(document, &Document::searchWaits, this, [this](bool waits) {
+        const QString text = tr("The search starts once the change is in place; F5 drops it.");
+        if (waits) {
+            showInformation(text);
+        } else if (m_message->text() == text) {
+            m_message->dropInformation();
+        }
     });
     connect(document, &Document::networkOpened, this, [this] {
         if (!std::exchange(m_opensUnplaced, false) && settings::placesAtOnce.get()) m_document->placeAtOnce();

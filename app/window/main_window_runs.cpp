@@ -49,26 +49,21 @@ void MainWindow::chooseSeed(int seed) {
 }
 
 void MainWindow::optimizeOrStop() {
+    if (m_document->isSearchWaiting()) return m_document->dropWaitingSearch();
     if (!m_document->isOptimizing()) return optimize();
     for (const auto& run : m_document->runs()) run->cancel();
 }
 
 void MainWindow::optimize() {
     if (!m_document->isOpen() || !m_bars->takeTypedBudget()) return;
-    m_languageBar->takeTyped();
     m_message->dropInformation();  // messages of the previous search
-    m_searchesAfterChange = m_document->isChanging();
-    if (m_searchesAfterChange) return showInformation(tr("The search starts once the change is in place."));
-    startSearch();
-}
-
-void MainWindow::startSearch() {
+    m_languageBar->takeTyped();
     RunRequest request;
     request.algorithm = m_bars->algorithm().toStdString();
     request.options = m_optionsOf[request.algorithm];
     request.budget = m_bars->budget();
     request.seed = m_bars->seed();
-    m_document->startSearch(std::move(request));
+    m_document->search(std::move(request));
     // After a click in the toolbar, keys go to the graph, which the search changes.
     if (m_stack->currentIndex() == 1) m_graph->setFocus();
 }

@@ -37,8 +37,10 @@ enum class GraphDirection { byShape, right, down };
 void MainWindow::restoreSettings() {
     action(ActionId::wheelScrolls)->setChecked(settings::wheelScrolls.get());
     m_graph->setWheelScrolls(settings::wheelScrolls.get());
-    restoreGeometry(settings::geometry.get());
+    const bool wasKept = restoreGeometry(settings::geometry.get());
     restoreState(settings::layout.get());
+    // Qt keeps the height of a larger screen or a smaller scale.
+    if (wasKept && !isMaximized() && !isFullScreen()) resize(size().boundedTo(screen()->availableSize()));
     m_bars->chooseAlgorithm(settings::algorithm.get());
     if (const auto budget = budgetFrom(settings::budget.get())) m_bars->chooseBudget(*budget);
     for (QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {

@@ -23,6 +23,21 @@ struct RunsText {
     Q_DECLARE_TR_FUNCTIONS(Runs)
 };
 
+/// The state of a run in files.
+std::string stateId(const Run& run) {
+    switch (run.state()) {
+        case Run::State::running:
+            return run.isPaused() ? "paused" : "running";
+        case Run::State::finished:
+            return "finished";
+        case Run::State::cancelled:
+            return "stopped";
+        case Run::State::failed:
+            return "failed";
+    }
+    return {};
+}
+
 /// Returns the row of a run of `scenario`, as rows() shows it; all but what the list knows of it.
 RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
              const std::optional<Bound>& bound) {
@@ -189,7 +204,8 @@ std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Boun
 
 std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::optional<Bound>& bound) const {
     std::vector<ComparedCase> cases;
-    std::vector<const Scenario*> scenarios;  // of the cases
+    std::vector<const Scenario*> scenarios;                                                   // of the cases
+    std::map<std::pair<std::string, std::string>, std::vector<const Scenario*>> scenariosOf;  // by labels
     for (const auto& run : m_runs) {
         const Scenario& scenario = *scenarioOf(*run);
         const RunRequest& request = run->request();
@@ -202,9 +218,17 @@ std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::option
         ComparedCase& one = cases.emplace_back();
         scenarios.push_back(&scenario);
         one.title = runTitle(*run).toStdString();
-        one.labels = {
-            one.title, job.problem->graph->name(), job.machine->name(),
-            changedOptions(scenario.options, job.language).join(QStringLiteral(", ")).toStdString()};
+        QStringList changed = changedOptions(scenario.options, job.language);
+        if (scenario.whatIf) changed << factorsText(scenario.whatIf->factors);
+        std::string options = changed.join(QStringLiteral(", ")).toStdString();
+        // Edits of a machine and the ops of rules are in no label: "4x V100 (edited)", "1 constraint".
+        std::vector<const Scenario*>& alike = scenariosOf[{job.machine->name(), options}];
+        auto same = std::ranges::find_if(
+            alike, [&](const Scenario* other) { return sameScenario(*other, scenario); });
+        if (same == alike.end()) same = alike.insert(alike.end(), &scenario);
+        if (const auto number = same - alike.begin() + 1; number > 1)
+            options += (options.empty() ? "variant " : ", variant ") + std::to_string(number);
+        one.labels = {one.title, stateId(*run), job.problem->graph->name(), job.machine->name(), options};
         one.contestants = {{algorithm, request.options, true}};
         one.runs = {{0, request.seed, progress}};
         one.objective = job.objective;

@@ -69,9 +69,10 @@ public:
     /// the open scenario.
     std::vector<RunRow> rows(const Scenario& open, const std::optional<Bound>& bound) const;
     /// Names of the labels of cases().
-    static std::vector<std::string> caseLabels() { return {"run", "network", "machine", "options"}; }
+    static std::vector<std::string> caseLabels() { return {"run", "state", "network", "machine", "options"}; }
     /// The searches of the open network for its objective that have scored a placement, each as a case of its
-    /// own, in the order of their start. `bound`: of the open scenario.
+    /// own, in the order of their start. Scenarios that differ have labels that differ. `bound`: of the open
+    /// scenario.
     std::vector<ComparedCase> cases(const Scenario& open, const std::optional<Bound>& bound) const;
 
 private:

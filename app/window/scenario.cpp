@@ -91,10 +91,28 @@ QString stepText(const Scenario& of, const Scenario& from) {
     return parts.isEmpty() ? tr("other options") : parts.join(QStringLiteral(", "));
 }
 
+QString factorsText(const WhatIf& factors) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("Scenario", text); };
+    QStringList parts;
+    const auto add = [&](const QString& name, const std::vector<double>& each) {
+        if (std::ranges::all_of(each, [](double factor) { return factor == 1; })) return;
+        const bool same = std::ranges::all_of(each, [&](double factor) { return factor == each.front(); });
+        parts << (same ? tr("%1 ×%2").arg(name).arg(each.front(), 0, 'f', 2) : tr("%1 of some").arg(name));
+    };
+    add(tr("bandwidth"), factors.bandwidth);
+    add(tr("memory"), factors.memory);
+    add(tr("speed"), factors.speed);
+    return parts.join(QStringLiteral(", "));
+}
+
 QString differenceText(const Scenario& of, const Scenario& from) {
     const auto tr = [](const char* text) { return QCoreApplication::translate("Scenario", text); };
     QStringList parts;
-    if (of.machineFile != from.machineFile) parts << QString::fromStdString(of.job.machine->name());
+    if (of.machineFile != from.machineFile) {
+        const Scenario& machine = of.whatIf ? *of.whatIf->base : of;
+        parts << QString::fromStdString(machine.job.machine->name());
+        if (of.whatIf) parts.last() += QStringLiteral(", ") + factorsText(of.whatIf->factors);
+    }
     if (of.options != from.options) {
         JobOptions constrained = of.options;
         constrained.problem.constraints = from.options.problem.constraints;

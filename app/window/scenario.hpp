@@ -61,7 +61,10 @@ bool sameStep(const Scenario& a, const Scenario& b);
 /// Returns what makes the step of `of` another than that of `from`: "batch size 4, training".
 QString stepText(const Scenario& of, const Scenario& from);
 
-/// Returns how `of` differs from `from`: machine and options.
+/// "bandwidth ×0.25, speed of some"
+QString factorsText(const WhatIf& factors);
+
+/// Returns how `of` differs from `from`: machine with its factors, and options.
 QString differenceText(const Scenario& of, const Scenario& from);
 
 /// Whether the device may hold the group, by the constraints of the network file.

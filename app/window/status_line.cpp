@@ -377,7 +377,9 @@ void StatusLine::showBound() {
                        .arg(m_proof->text().remove(QLatin1Char('&')));
         }
         // The bound says nothing about placements that do not fit.
-        if (score.fits) {
+        if (!score.fits) {
+            status += tr(" (of placements that fit)");
+        } else {
             const double percent = whole_percent(score.value_s / bound->value_s - 1);
             const bool grouped = m_document->job().grouping.rule != GroupingRule::none;
             if (!grouped && contradicts(bound->value_s, score.value_s)) {

@@ -328,8 +328,9 @@ void WorkspaceKeeper::startSession(bool reopens) {
     m_autosave.setInterval(m_autosaveMs);
     offerRecovery();
     const QString last = folder + QLatin1Char('/') + kLast;
-    if (!reopens || !m_recovery.file.isEmpty() || !QFileInfo::exists(last)) return;
-    if (settings::reopenLast.get()) return m_document->openWorkspace(last);
+    if (!reopens || !QFileInfo::exists(last)) return;
+    // Beside a session to restore, the user chooses: this one will replace the last one.
+    if (settings::reopenLast.get() && m_recovery.file.isEmpty()) return m_document->openWorkspace(last);
     m_offers->offer(QStringLiteral("last"), tr("Last session: %1").arg(sessionText(last)),
                     {{tr("Reopen"), [this, last] { m_document->openWorkspace(last); }}, {tr("Close"), {}}});
 }
@@ -535,7 +536,7 @@ void WorkspaceKeeper::leaveSession() {
 }
 
 void WorkspaceKeeper::opened(const QString& file, const OpenedWorkspace& opened) {
-    m_offers->withdraw(QStringLiteral("last"));
+    if (file != m_recovery.file) m_offers->withdraw(QStringLiteral("last"));
     // Before the view, which resumes an older state of the policy from a file.
     if (isSession(file)) takePolicy(file);
     m_view.show(opened);

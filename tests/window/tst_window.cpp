@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Messages, the file of the placement, small windows and settings.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -8,10 +9,14 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QLabel>
+#include <QScreen>
 #include <QTabBar>
 #include <QTest>
+#include <QTreeWidget>
 
 #include "app/window/budget_box.hpp"
+#include "app/window/compare/compare_window.hpp"
 #include "core/io/text/csv_table.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/job/search_table.hpp"
@@ -104,6 +109,39 @@ private Q_SLOTS:
             QCOMPARE(search.evaluations, runs[i]->progress().evaluations);
             QCOMPARE(search.curve.size(), runs[i]->progress().curve->size());
         }
+
+        // A machine of the same name with other factors is a case of its own in the Compare window.
+        WhatIf factors = shown.document.whatIf();
+        for (const double factor : {2.0, 4.0}) {
+            set_all(factors.speed, shown.document.problem()->machine->devices().size(), factor);
+            shown.document.setWhatIf(factors);
+            QVERIFY(shown.waitUntilIdle());
+            shown.document.startSearch(request("random", 50));
+            QVERIFY(shown.waitUntilIdle());
+        }
+        QVERIFY(QFile::remove(file));
+        test::giveFile(file);
+        shown.action("Table of searches")->trigger();
+        const std::vector<ComparedCase> cases = compared_cases(read_search_table(file.toStdString()));
+        QCOMPARE(cases.size(), std::size_t{3});
+        QCOMPARE(cases[0].runs.size(), std::size_t{2});
+        QVERIFY(cases[1].labels != cases[2].labels);
+        // It opens there, although only the machine on screen has a bound, and says what it cannot show.
+        shown.document.startSearch(request("random", 20));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(QFile::remove(file));
+        test::giveFile(file);
+        shown.action("Table of searches")->trigger();
+        QVERIFY(shown.dropFile(file));
+        const auto* compare = shown.window.findChild<CompareWindow*>();
+        QTRY_VERIFY(compare->run() != nullptr);
+        const auto* standings = compare->findChild<QTreeWidget*>("standings");
+        QCOMPARE(standings->topLevelItemCount(), 3);
+        QCOMPARE(standings->topLevelItem(0)->child(0)->text(7), QString("-"));
+        QVERIFY(standings->topLevelItem(2)->child(0)->text(7).contains('%'));
+        const auto labels = compare->findChildren<QLabel*>();
+        QVERIFY(std::ranges::any_of(
+            labels, [](const QLabel* label) { return label->text().contains("1 more in the file"); }));
 
         const QString curves = m_place->file("curves.csv");
         test::giveFile(curves);
@@ -227,7 +265,7 @@ private Q_SLOTS:
             curve->findChild<QCheckBox*>("candidates")->click();
             curve->findChild<QComboBox*>("against")->setCurrentIndex(1);
             first.window.findChild<QDockWidget*>("selectionDock")->close();
-            first.window.resize(820, 700);  // within the screen
+            first.window.resize(800, 700);  // within the screen
             QCoreApplication::processEvents();
             QVERIFY(first.window.close());
         }
@@ -242,7 +280,7 @@ private Q_SLOTS:
             QVERIFY(curve->findChild<QCheckBox*>("logY")->isChecked());
             QVERIFY(!curve->findChild<QCheckBox*>("candidates")->isChecked());
             QCOMPARE(curve->findChild<QComboBox*>("against")->currentIndex(), 1);
-            QCOMPARE(second.window.size(), QSize(820, 700));
+            QCOMPARE(second.window.size(), QSize(800, 700));
             QVERIFY(!panelVisible(second, "timelineDock"));
             QVERIFY(second.window.close());  // from the start page, where the panels are hidden
         }
@@ -253,6 +291,10 @@ private Q_SLOTS:
         QVERIFY(!panelVisible(third, "selectionDock"));
         third.action("Restore default layout")->trigger();
         QVERIFY(panelVisible(third, "selectionDock"));
+        third.window.resize(780, 1700);  // as on a larger screen
+        QVERIFY(third.window.close());
+        Shown fourth;
+        QVERIFY(fourth.window.height() <= fourth.window.screen()->availableSize().height());
     }
 };
 

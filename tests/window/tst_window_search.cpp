@@ -342,11 +342,80 @@ private Q_SLOTS:
         // A change that fails starts nothing, then or later.
         shown.document.setMachine(QStringLiteral("no-such-machine"));
         QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY(shown.document.isSearchWaiting());
         QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.isSearchWaiting());
         QVERIFY2(shown.message().contains("no-such-machine"), qPrintable(shown.message()));
         shown.document.setMachine(m_machine);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(rows(shown).size(), before + 1);
+    }
+
+    void aSearchWaitsForAMachineFileAndForFactors() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, QStringLiteral("2x-v100-pcie")));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(50);
+        const auto finishedOnScreen = [&] {
+            const Run& run = *shown.document.runs().back();
+            return run.state() == Run::State::finished && !shown.document.isElsewhere(run);
+        };
+        std::size_t runs = rows(shown).size();
+        shown.document.openFile(m_machine);
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY2(shown.message().contains("once the change is in place"), qPrintable(shown.message()));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), ++runs);
+        QVERIFY(finishedOnScreen());
+        QVERIFY2(!shown.message().contains("once the change"), qPrintable(shown.message()));
+
+        // Several steps, of which the last is searched.
+        for (const double factor : {2.0, 3.0, 4.0}) {
+            WhatIf factors = shown.document.whatIf();
+            set_all(factors.speed, shown.document.problem()->machine->devices().size(), factor);
+            shown.document.setWhatIf(factors);
+        }
+        shown.document.endWhatIf();
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), ++runs);
+        QVERIFY(finishedOnScreen());
+        QCOMPARE(factor_of(shown.document.whatIf().speed, 0), 4.0);
+        // With factors each placement is also simulated without them, which is no change.
+        shown.document.moveOps({0}, 1);
+        for (int i = 0; i < 200 && !shown.document.isChanging(); ++i) QTest::qWait(1);
+        QVERIFY(!shown.document.isChanging());
+    }
+
+    void aWaitingSearchIsDropped() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.document.setMachine(QStringLiteral("2x-v100-pcie"));
+        QVERIFY(shown.waitUntilIdle());
+        const std::size_t before = rows(shown).size();
+        const auto wait = [&] {
+            shown.document.setMachine(QStringLiteral("1x-v100"));
+            QTest::keyClick(&shown.window, Qt::Key_F5);
+            return shown.document.isSearchWaiting();
+        };
+        QVERIFY(wait());
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY(!shown.document.isSearchWaiting());
+        QVERIFY2(shown.message().isEmpty(), qPrintable(shown.message()));
+        QVERIFY(shown.waitUntilIdle());
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+
+        QVERIFY(wait());
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);  // to the first machine
+        QVERIFY(!shown.document.isSearchWaiting());
+        QVERIFY(shown.waitUntilIdle());
+
+        QVERIFY(wait());
+        shown.document.cancelLoading();
+        QVERIFY(!shown.document.isSearchWaiting());
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), before);
     }
 
     void timeEndsASearch() {

@@ -291,13 +291,13 @@ void CompareWindow::openTable(const QString& file) {
         m_tableLane,
         [file](std::stop_token) {
             const SearchTable table = read_search_table(file.toStdString());
-            return std::pair(table.objective, compared_cases(table));
+            return std::tuple(table.objective, compared_cases(table), table.searches.size());
         },
-        [this, file](const std::pair<const Objective*, std::vector<ComparedCase>>& table) {
+        [this, file](const std::tuple<const Objective*, std::vector<ComparedCase>, std::size_t>& table) {
             if (isRunning() || !mayDrop(tr("The table replaces them; otherwise they will be lost.")))
                 return showProgress();
-            const auto& [objective, cases] = table;
-            showRun(std::make_unique<ComparisonRun>(*objective, cases, QFileInfo(file).fileName()));
+            const auto& [objective, cases, searches] = table;
+            showRun(std::make_unique<ComparisonRun>(*objective, cases, QFileInfo(file).fileName(), searches));
             m_savedSearches = m_run->finishedSearches();
             showProgress();
         },
@@ -328,7 +328,12 @@ void CompareWindow::showProgress() {
         return;
     }
     if (!m_run->file().isEmpty()) {
-        m_status->setText(tr("%L1 searches from %2").arg(m_run->finishedSearches()).arg(m_run->file()));
+        QString status = tr("%L1 searches from %2").arg(m_run->finishedSearches()).arg(m_run->file());
+        if (const std::size_t others = m_run->replacedSearches(); others > 0)
+            status += tr(" · of searches with the same algorithm, options and seed the last is shown: %L1 "
+                         "more in the file")
+                          .arg(others);
+        m_status->setText(status);
         return;
     }
     const auto searches = static_cast<int>(m_run->request().searches());
@@ -387,8 +392,10 @@ void CompareWindow::showRows() {
         const auto rows = standing_rows(withProvenBound(item));
         for (std::size_t i = 0; i < all.size(); ++i) {
             auto* row = new QTreeWidgetItem(head);
+            const std::vector<std::string>& texts = rows[i + 1];  // without the gap, where there is no bound
             for (int column = 0; column < ColumnCount; ++column) {
-                row->setText(column, toQString(rows[i + 1][static_cast<std::size_t>(column)]));
+                const auto at = static_cast<std::size_t>(column);
+                row->setText(column, at < texts.size() ? toQString(texts[at]) : QStringLiteral("-"));
                 if (column != Name && column != Near)
                     row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
             }

@@ -26,8 +26,8 @@ ComparisonRequest request_of(const Objective& objective, const std::vector<Compa
 }  // namespace
 
 ComparisonRun::ComparisonRun(const Objective& objective, const std::vector<ComparedCase>& cases, QString file,
-                             QObject* parent)
-    : QObject(parent), m_request(request_of(objective, cases)), m_file(std::move(file)) {
+                             std::size_t rows, QObject* parent)
+    : QObject(parent), m_request(request_of(objective, cases)), m_file(std::move(file)), m_rows(rows) {
     for (const ComparedCase& compared : cases) {
         m_shown.finished += compared.runs.size();
         m_shown.cases.push_back(

@@ -43,9 +43,10 @@ public:
     enum class State { running, finished, cancelled, failed };
 
     explicit ComparisonRun(ComparisonRequest request, QObject* parent = nullptr);
-    /// Searches that ended before, from a table; finished. `file`: its name, for the user.
+    /// Searches that ended before, from a table; finished. `file`: its name, for the user. `rows`: of the
+    /// table, in which a later search replaces an earlier one.
     ComparisonRun(const Objective& objective, const std::vector<ComparedCase>& cases, QString file,
-                  QObject* parent = nullptr);
+                  std::size_t rows, QObject* parent = nullptr);
     ~ComparisonRun() override;
 
     void start();
@@ -58,6 +59,10 @@ public:
     const QString& file() const { return m_file; }
     const std::vector<std::shared_ptr<const CaseOnItsWay>>& cases() const { return m_shown.cases; }
     std::size_t finishedSearches() const { return m_shown.finished; }
+    /// Searches of the table that later ones replace.
+    std::size_t replacedSearches() const {
+        return m_rows > finishedSearches() ? m_rows - finishedSearches() : 0;
+    }
     /// Estimated seconds until all cases are done, if each takes as long as the current one.
     double remaining_s() const { return m_shown.remaining_s; }
 
@@ -82,6 +87,7 @@ private:
 
     const ComparisonRequest m_request;
     const QString m_file;
+    const std::size_t m_rows = 0;
     Update m_shown;
 
     LatestValue<Update> m_update;  ///< the update that receive() has not taken yet

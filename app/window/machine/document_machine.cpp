@@ -121,6 +121,7 @@ void Document::adoptMachine(const MachineStep& step, EditedScenario edited) {
         m_machineSteps.push_front(step);
         return;
     }
+    std::optional<RunRequest> waiting = takeWaitingSearch();
     QStringList notes;
     if (std::exchange(m_machineStops, false))
         notes << tr(
@@ -137,6 +138,7 @@ void Document::adoptMachine(const MachineStep& step, EditedScenario edited) {
     }
     m_adoptsMachine = false;
     report(notes);
+    if (waiting) search(*std::move(waiting));
 }
 
 void Document::compareWithoutFactors() {

@@ -26,17 +26,7 @@ void WhatIfBadge::showFactors() {
     const auto& applied = m_document->scenario()->whatIf;
     setVisible(applied != nullptr);
     if (!applied) return;
-    QStringList parts;
-    const auto add = [&](const QString& name, const std::vector<double>& factors) {
-        if (std::ranges::all_of(factors, [](double factor) { return factor == 1; })) return;
-        const bool same =
-            std::ranges::all_of(factors, [&](double factor) { return factor == factors.front(); });
-        parts << (same ? tr("%1 ×%2").arg(name).arg(factors.front(), 0, 'f', 2) : tr("%1 of some").arg(name));
-    };
-    add(tr("bandwidth"), applied->factors.bandwidth);
-    add(tr("memory"), applied->factors.memory);
-    add(tr("speed"), applied->factors.speed);
-    setText(tr("What if: %1").arg(parts.join(QStringLiteral(", "))));
+    setText(tr("What if: %1").arg(factorsText(applied->factors)));
 }
 
 }  // namespace placewright

@@ -40,7 +40,8 @@ NetworkFile network(const Path& path, const LanguageModel& model, std::optional<
     if (model.has_decode()) result.longest_sequence = model.limit;
     if (result.longest_sequence > 0 && *used.sequence > model.limit)
         result.notes.push_back("the sequence of " + std::to_string(*used.sequence) +
-                               " tokens is longer than the model's limit of " + std::to_string(model.limit));
+                               " tokens is longer than the model's limit of " + std::to_string(model.limit) +
+                               ": the model was not trained for it; choose a shorter one");
     if (used.phase == LanguagePhase::training && is_quantized(model, used))
         result.notes.push_back(
             "the memory of this training step is too small: weights of less than 16 bits are not trained, "
