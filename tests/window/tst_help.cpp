@@ -24,6 +24,7 @@
 #include "app/window/machine/what_if_panel.hpp"
 #include "app/window/pair/pinned_placement.hpp"
 #include "tests/support/window.hpp"
+#include "widgets/curve_plot.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/timeline_view.hpp"
 
@@ -251,7 +252,8 @@ private Q_SLOTS:
         QVERIFY(docks.size() > 10);
         for (const QDockWidget* dock : docks) {
             const QString page = helpPageOf(dock->widget());
-            QVERIFY2(page != "index" && pageOf(page).name == page, qPrintable(dock->objectName()));
+            const QString name = page.section('#', 0, 0);
+            QVERIFY2(page != "index" && pageOf(name).name == name, qPrintable(dock->objectName()));
         }
         QCOMPARE(helpPageOf(shown.window.graphView()), QStringLiteral("graph"));
         QCOMPARE(helpPageOf(shown.window.timelineView()), QStringLiteral("timeline"));
@@ -277,8 +279,11 @@ private Q_SLOTS:
             }
         }
         QVERIFY(found > 12);
-        for (const QStringList& row : matches(table, "\\{\"\\w+\", \"([a-z-]+)\"\\}"))
+        for (const QStringList& row : matches(table, "\\{\"\\w+\", \"([a-z-]+)(#?[a-z-]*)\"\\}")) {
             QVERIFY2(QFile::exists(QStringLiteral(":/help/%1.md").arg(row[1])), qPrintable(row[1]));
+            QVERIFY2(row[2].isEmpty() || anchorsOf(row[1] + ".md").contains(row[2].mid(1)),
+                     qPrintable(row[0]));
+        }
     }
 
     void f1OpensThePageOfThePanelInFocus() {
@@ -294,6 +299,16 @@ private Q_SLOTS:
         shown.window.graphView()->setFocus();
         QTest::keyClick(shown.window.graphView(), Qt::Key_F1);
         QCOMPARE(help->page(), QStringLiteral("graph"));
+        // A panel on a part of a page opens it there.
+        auto* curve = shown.window.findChild<CurvePlot*>();
+        shown.window.activateWindow();
+        curve->setFocus();
+        QTest::keyClick(curve, Qt::Key_F1);
+        QCOMPARE(help->page(), QStringLiteral("runs"));
+        const auto* browser = help->findChild<QTextBrowser*>();
+        QTRY_COMPARE(browser->textCursor().block().text(), QStringLiteral("Curve"));
+        QVERIFY(browser->cursorRect().top() < browser->viewport()->height() / 2);
+        shown.window.activateWindow();
         QTest::keyClick(shown.window.graphView(), Qt::Key_F1, Qt::ShiftModifier);
         QCOMPARE(help->page(), QStringLiteral("index"));
         shown.window.action(ActionId::tutorial)->trigger();

@@ -33,7 +33,8 @@ const std::vector<HelpPage>& helpPages();
 std::vector<HelpHit> findInHelp(const QString& words);
 /// About `most` letters of the line, with the word in their middle.
 QString excerpt(const QString& line, const QString& word, qsizetype most);
-/// The name of the page on the widget: on it, on the panel or window that holds it, or the index.
+/// The name of the page on the widget: on it, on the panel or window that holds it, or the index; with the
+/// anchor of a heading where a part of a page is on it, "runs#curve".
 QString helpPageOf(const QObject* widget);
 /// "qrc:/help/index.md" of "index".
 QString helpAddress(const QString& page);

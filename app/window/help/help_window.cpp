@@ -13,6 +13,7 @@
 #include <QSplitter>
 #include <QTextBlock>
 #include <QTextTable>
+#include <QTimer>
 #include <QToolBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -243,14 +244,18 @@ HelpWindow::HelpWindow(QWidget* parent) : QWidget(parent, Qt::Window) {
 
 void HelpWindow::open(const QString& page) {
     const auto& pages = helpPages();
-    const bool exists = std::ranges::find(pages, page, &HelpPage::name) != pages.end();
+    const QString name = page.section(QLatin1Char('#'), 0, 0), anchor = page.section(QLatin1Char('#'), 1);
+    const bool exists = std::ranges::find(pages, name, &HelpPage::name) != pages.end();
     m_search->clear();
-    m_browser->setSource(QUrl(helpAddress(exists ? page : QStringLiteral("index"))));
+    m_browser->setSource(QUrl(helpAddress(exists ? name : QStringLiteral("index"))));
     show();
     setWindowState(windowState() & ~Qt::WindowMinimized);
     raise();
     activateWindow();
     m_browser->setFocus();
+    // A window that was just opened is laid out first.
+    if (!anchor.isEmpty())
+        QTimer::singleShot(0, m_browser, [this, anchor] { m_browser->scrollToHeading(anchor); });
 }
 
 QString HelpWindow::page() const {

@@ -20,6 +20,8 @@ class HelpBrowser : public QTextBrowser {
     Q_OBJECT
 public:
     explicit HelpBrowser(QWidget* parent = nullptr);
+    /// Does nothing if no heading of the page has this anchor.
+    void scrollToHeading(const QString& anchor);
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -31,7 +33,6 @@ private:
     QImage picture(const QUrl& address);
     /// Makes pictures that are wider than the page as wide as it is.
     void fitPictures();
-    void scrollToHeading(const QString& anchor);
 
     QHash<QString, QImage> m_pictures;  ///< by path
 };
@@ -43,7 +44,8 @@ class HelpWindow : public QWidget {
 public:
     explicit HelpWindow(QWidget* parent = nullptr);
 
-    /// Shows the page with this name, or the index, and brings the window to the front.
+    /// Shows the page with this name, at the heading of an anchor ("runs#curve"), or the index, and brings
+    /// the window to the front.
     void open(const QString& page);
     /// The name of the page on screen.
     QString page() const;
