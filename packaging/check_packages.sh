@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # packaging/check_packages.sh FOLDER: tries the Debian packages in FOLDER on a clean Debian 12 root without build tools:
-# install, start, open a file, import the Python package, remove, purge. Before that lintian, and the validators of
-# metadata. Needs root, mmdebstrap and lintian; exits with 77 where
-# they or the packages are missing.
+# install, start, open a file, find the program for a file, import the Python package, remove, purge. Before that lintian,
+# and the validators of metadata. Needs root, mmdebstrap and lintian; exits with 77 where they or the packages are missing.
 set -euo pipefail
 
 skip() { echo "skipped: $*"; exit 77; }
@@ -52,6 +51,18 @@ placewright-cli optimize alexnet --machine 2x-v100-pcie --evaluations 300 --out 
 placewright-cli convert --network resnet50 --batch 8 network.json
 placewright network.json --machine 2x-v100-pcie --size 1200x800 --screenshot window.png --quit
 test -s window.png
+echo "== double click"
+apt-get -qq -y install --no-install-recommends desktop-file-utils libglib2.0-bin shared-mime-info >/dev/null
+cp network.json network # by its content
+printf '\010\007\022\007pytorch' >model.onnx
+printf 'GGUF\003\000\000\000' >model.gguf
+printf 'PK\003\004\024\000' >model.pt2
+echo '{"format": "placewright.workspace"}' >work.placewright
+for file in network model.onnx model.gguf model.pt2 work.placewright; do
+    type=$(gio info -a standard::content-type "$file" | sed -n 's/.*content-type: //p')
+    echo "$file: $type"
+    gio mime "$type" | grep -q io.github.placewright.Placewright.desktop || { echo "the window does not open $type"; exit 1; }
+done
 echo "== Python"
 python3 -c '
 import torch, placewright

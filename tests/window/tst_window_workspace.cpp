@@ -194,6 +194,25 @@ private Q_SLOTS:
         QCOMPARE(contentOf(file), ofB);
     }
 
+    /// It replaces the last one when it ends.
+    void theLastSessionIsOfferedBesideOneToRestore() {
+        auto before = worked();
+        QVERIFY(before);
+        before->window.keeper()->startSession(false);
+        QTRY_VERIFY_WITH_TIMEOUT(before->window.keeper()->endSession(), 20'000);
+        const QString folder = WorkspaceKeeper::sessionFolder();
+        QVERIFY(QFile::copy(folder + "/last.placewright", folder + "/session-0123456789ab.placewright"));
+        Shown after;
+        after.window.keeper()->startSession(true);
+        const auto* offers = after.window.findChild<OfferBar*>();
+        QVERIFY(offers->text("recovery").contains("ended unexpectedly"));
+        QVERIFY(offers->text("last").contains("Last session"));
+        press(after, "recovery", "Restore");
+        QTRY_COMPARE_WITH_TIMEOUT(after.document.networkFile(), m_network, 20'000);
+        QVERIFY(after.waitUntilIdle());
+        QVERIFY(offers->text("last").contains("Last session"));
+    }
+
     void aRestoredSessionKnowsItsFile() {
         const QString file = m_place->file("work.placewright");
         auto before = worked();
