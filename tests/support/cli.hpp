@@ -14,7 +14,11 @@
 namespace placewright::test {
 
 /// How long a program may take before the test is given up.
+#ifdef __SANITIZE_THREAD__
+constexpr int kPatienceMs = 1'800'000;
+#else
 constexpr int kPatienceMs = 180'000;
+#endif
 
 /// The end of a program.
 struct ProgramResult {
