@@ -108,7 +108,7 @@ std::span<const ActionInfo> Actions::table() {
         {.id = Id::exportSearches,
          .menu = Menu::exports,
          .text = QT_TR_NOOP("Table of &searches…"),
-         .tip = QT_TR_NOOP("Write a CSV table with one line per search, which Compare opens"),
+         .tip = QT_TR_NOOP("Write a CSV table with one line per search; the Compare window opens it"),
          .needs = network,
          .run = [](MainWindow& w) { w.exportTable(QStringLiteral("-searches.csv"), runs_csv); }},
         {.id = Id::exportCurves,

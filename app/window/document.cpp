@@ -592,7 +592,7 @@ QString Document::otherStepText(const Scenario& next) const {
 
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
-    takeWaitingSearch();  // which was for something else
+    takeWaitingSearch();  // it waited for another change
     m_withoutBroken.reset();
     m_placesAtOnce = false;
     // What is carried along from here is no more work than this.

@@ -59,7 +59,7 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::searchWaits, this, [this](bool waits) {
-        const QString text = tr("The search starts once the change is in place; F5 drops it.");
+        const QString text = tr("The search starts when the change has been applied. F5 cancels it.");
         if (waits) {
             showInformation(text);
         } else if (m_message->text() == text) {

@@ -32,6 +32,13 @@ namespace {
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
+/// How many searches run or are paused that the user asked for.
+std::ptrdiff_t searchesUnderWay(const Document& document) {
+    return std::ranges::count_if(document.runs(), [](const auto& run) {
+        return run->state() == Run::State::running && !run->request().unasked;
+    });
+}
+
 }  // namespace
 
 void MainWindow::restoreSettings() {
@@ -133,6 +140,10 @@ QString MainWindow::otherWork() const {
 
 bool MainWindow::mayClose(const QString& title, const QString& consequence) {
     QString lost = consequence;
+    if (const auto searches = searchesUnderWay(*m_document); searches > 0)
+        lost +=
+            QLatin1Char(' ') + (searches == 1 ? tr("The running search will be stopped.")
+                                              : tr("%L1 running searches will be stopped.").arg(searches));
     if (const std::size_t benchmarks = m_document->benchmarks(); benchmarks > 0)
         lost += QLatin1Char(' ') + (benchmarks == 1
                                         ? tr("1 unsaved benchmark will be lost too.")
@@ -151,10 +162,7 @@ bool MainWindow::mayClose(const QString& title, const QString& consequence) {
 bool MainWindow::mayDropOtherWork() {
     if (!m_document->isOpen() || !isWindowModified()) return true;
     QStringList lost;
-    const auto searches = std::ranges::count_if(m_document->runs(), [](const auto& run) {
-        return run->state() == Run::State::running && !run->request().unasked;
-    });
-    if (searches > 0)
+    if (const auto searches = searchesUnderWay(*m_document); searches > 0)
         lost << (searches == 1 ? tr("The running search will be stopped and lost.")
                                : tr("%L1 running searches will be stopped and lost.").arg(searches));
     const Constraints& constraints = m_document->options().problem.constraints;

@@ -164,9 +164,6 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
                              : QuestionsText::tr("Save your work on %1? What was measured is not saved.")
                                    .arg(toQString(document.problem()->graph->name())));
         QString lost = consequence;
-        if (!held.empty())
-            lost += held.size() == 1 ? QuestionsText::tr(" The search that is running ends.")
-                                     : QuestionsText::tr(" The searches that are running end.");
         if (earlier > 0)
             lost += QuestionsText::tr(
                         " %1 of an earlier version of the network cannot be saved with this one: cancel, "

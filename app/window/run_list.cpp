@@ -204,8 +204,9 @@ std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Boun
 
 std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::optional<Bound>& bound) const {
     std::vector<ComparedCase> cases;
-    std::vector<const Scenario*> scenarios;                                                   // of the cases
-    std::map<std::pair<std::string, std::string>, std::vector<const Scenario*>> scenariosOf;  // by labels
+    using Labels = std::pair<std::string, std::string>;  // machine and options
+    std::map<Labels, std::vector<const Scenario*>> scenariosOf;
+    std::map<Labels, double> best_s;  // of each scenario
     for (const auto& run : m_runs) {
         const Scenario& scenario = *scenarioOf(*run);
         const RunRequest& request = run->request();
@@ -216,7 +217,6 @@ std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::option
         if (!sameNetwork(scenario, open) || scenario.job.objective != open.job.objective) continue;
         const Job& job = scenario.job;
         ComparedCase& one = cases.emplace_back();
-        scenarios.push_back(&scenario);
         one.title = runTitle(*run).toStdString();
         QStringList changed = changedOptions(scenario.options, job.language);
         if (scenario.whatIf) changed << factorsText(scenario.whatIf->factors);
@@ -234,15 +234,10 @@ std::vector<ComparedCase> RunList::cases(const Scenario& open, const std::option
         one.objective = job.objective;
         if (job.single_device_fits) one.one_device_s = job.single_device_s;
         if (sameScenario(scenario, open)) one.bound = bound;
-        one.best_known_s = progress.best.penalised_s;
+        double& best = best_s.try_emplace({job.machine->name(), options}, kInfinity).first->second;
+        best = std::min(best, progress.best.penalised_s);
     }
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-        for (std::size_t j = 0; j < cases.size(); ++j) {
-            if (sameScenario(*scenarios[i], *scenarios[j]))
-                cases[i].best_known_s =
-                    std::min(*cases[i].best_known_s, cases[j].runs.front().progress.best.penalised_s);
-        }
-    }
+    for (ComparedCase& one : cases) one.best_known_s = best_s.at({one.labels[3], one.labels[4]});
     return cases;
 }
 

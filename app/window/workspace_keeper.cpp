@@ -329,7 +329,8 @@ void WorkspaceKeeper::startSession(bool reopens) {
     offerRecovery();
     const QString last = folder + QLatin1Char('/') + kLast;
     if (!reopens || !QFileInfo::exists(last)) return;
-    // Beside a session to restore, the user chooses: this one will replace the last one.
+    // Where another session can be restored, the user chooses: the last one is replaced when this window
+    // closes.
     if (settings::reopenLast.get() && m_recovery.file.isEmpty()) return m_document->openWorkspace(last);
     m_offers->offer(QStringLiteral("last"), tr("Last session: %1").arg(sessionText(last)),
                     {{tr("Reopen"), [this, last] { m_document->openWorkspace(last); }}, {tr("Close"), {}}});

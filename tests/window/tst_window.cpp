@@ -141,7 +141,7 @@ private Q_SLOTS:
         QVERIFY(standings->topLevelItem(2)->child(0)->text(7).contains('%'));
         const auto labels = compare->findChildren<QLabel*>();
         QVERIFY(std::ranges::any_of(
-            labels, [](const QLabel* label) { return label->text().contains("1 more in the file"); }));
+            labels, [](const QLabel* label) { return label->text().contains("1 more not shown"); }));
 
         const QString curves = m_place->file("curves.csv");
         test::giveFile(curves);

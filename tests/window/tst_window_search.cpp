@@ -363,11 +363,11 @@ private Q_SLOTS:
         std::size_t runs = rows(shown).size();
         shown.document.openFile(m_machine);
         QTest::keyClick(&shown.window, Qt::Key_F5);
-        QVERIFY2(shown.message().contains("once the change is in place"), qPrintable(shown.message()));
+        QVERIFY2(shown.message().contains("when the change has been applied"), qPrintable(shown.message()));
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(rows(shown).size(), ++runs);
         QVERIFY(finishedOnScreen());
-        QVERIFY2(!shown.message().contains("once the change"), qPrintable(shown.message()));
+        QVERIFY2(!shown.message().contains("when the change has been applied"), qPrintable(shown.message()));
 
         // Several steps, of which the last is searched.
         for (const double factor : {2.0, 3.0, 4.0}) {

@@ -330,9 +330,9 @@ void CompareWindow::showProgress() {
     if (!m_run->file().isEmpty()) {
         QString status = tr("%L1 searches from %2").arg(m_run->finishedSearches()).arg(m_run->file());
         if (const std::size_t others = m_run->replacedSearches(); others > 0)
-            status += tr(" · of searches with the same algorithm, options and seed the last is shown: %L1 "
-                         "more in the file")
-                          .arg(others);
+            status +=
+                tr(" · %L1 more not shown, because a later one has the same algorithm, options and seed")
+                    .arg(others);
         m_status->setText(status);
         return;
     }
