@@ -22,6 +22,8 @@ namespace {
 constexpr std::chrono::seconds kInformationTime(10);
 
 constexpr int kStripe = 4;
+/// With room for fewer characters the buttons are below the text.
+constexpr int kNarrow = 40;
 
 /// Returns the beginning of a text that is long or has several lines, otherwise the whole text.
 QString summaryOf(const QString& text) {
@@ -67,15 +69,20 @@ MessageBar::MessageBar(QWidget* parent) : QWidget(parent) {
     close->setToolTip(tr("Closes the message (Esc)"));
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
 
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(8 + kStripe, 4, 8, 4);
-    layout->addWidget(m_icon);
-    layout->addWidget(m_text, 1);
+    auto* message = new QHBoxLayout;
+    message->addWidget(m_icon);
+    message->addWidget(m_text, 1);
+    auto* buttons = new QHBoxLayout;
+    buttons->addStretch(1);
     for (QToolButton* button : {m_details, copy, close}) {
         button->setAutoRaise(true);
         button->setFocusPolicy(Qt::StrongFocus);
-        layout->addWidget(button, 0, Qt::AlignTop);
+        buttons->addWidget(button, 0, Qt::AlignTop);
     }
+    m_layout = new QBoxLayout(QBoxLayout::LeftToRight, this);
+    m_layout->setContentsMargins(8 + kStripe, 4, 8, 4);
+    m_layout->addLayout(message, 1);
+    m_layout->addLayout(buttons);
     hide();
     m_fade.setSingleShot(true);
     connect(&m_fade, &QTimer::timeout, this, &QWidget::hide);
@@ -102,6 +109,12 @@ void MessageBar::showMessage(Kind kind, const QString& text) {
 
 void MessageBar::dropInformation() {
     if (m_kind == Kind::information) hide();
+}
+
+void MessageBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const bool isNarrow = width() < kNarrow * fontMetrics().averageCharWidth();
+    m_layout->setDirection(isNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void MessageBar::showText() {

@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <QWidget>
 
+class QBoxLayout;
 class QLabel;
 class QToolButton;
 
@@ -28,6 +29,7 @@ protected:
     void changeEvent(QEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void paintEvent(QPaintEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void showText();
@@ -35,6 +37,7 @@ private:
 
     Kind m_kind = Kind::information;
     QString m_message;
+    QBoxLayout* m_layout = nullptr;
     QLabel* m_icon = nullptr;
     QLabel* m_text = nullptr;
     QToolButton* m_details = nullptr;

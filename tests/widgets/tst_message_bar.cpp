@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QTest>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "tests/support/widgets.hpp"
 #include "widgets/message_bar.hpp"
@@ -38,6 +39,25 @@ private Q_SLOTS:
         bar.findChild<QToolButton*>("close")->setFocus();
         QTest::keyClick(bar.findChild<QToolButton*>("close"), Qt::Key_Escape);
         QVERIFY(!bar.isVisible());
+    }
+
+    /// As over a graph that panels leave little room.
+    void aNarrowBarHasItsButtonsBelowTheText() {
+        QWidget window;
+        auto* layout = new QVBoxLayout(&window);
+        auto* bar = new MessageBar;
+        layout->addWidget(bar);
+        layout->addStretch(1);
+        window.resize(150, 400);
+        window.show();
+        bar->showMessage(MessageBar::Kind::error, QStringLiteral("net.json: line 3: no ops"));
+        const auto* text = bar->findChild<QLabel*>("text");
+        const auto* close = bar->findChild<QToolButton*>("close");
+        QTRY_VERIFY(close->geometry().top() >= text->geometry().bottom());
+        QVERIFY2(text->width() >= 80, qPrintable(QString::number(text->width())));
+        QVERIFY(text->height() >= text->heightForWidth(text->width()));
+        window.resize(600, 400);
+        QTRY_VERIFY(close->geometry().left() >= text->geometry().right());
     }
 
     void aLongMessageShowsItsBeginning() {
